@@ -1,0 +1,26 @@
+# make check: everything CI checks. PYTHON may point to a virtual environment's interpreter.
+PYTHON ?= python
+
+.PHONY: check format lint types layers test slow
+
+check: lint types layers test
+
+format:
+	$(PYTHON) -m ruff format .
+	$(PYTHON) -m ruff check --fix .
+
+lint:
+	$(PYTHON) -m ruff format --check .
+	$(PYTHON) -m ruff check .
+
+types:
+	$(PYTHON) -m mypy
+
+layers:
+	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
+
+test:
+	$(PYTHON) -m pytest -q
+
+slow:
+	$(PYTHON) -m pytest -q -m slow
