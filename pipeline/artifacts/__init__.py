@@ -1,0 +1,45 @@
+"""What a run leaves on disk: safe writing, the run folder with its file names, and its manifest."""
+
+from pipeline.artifacts.files import (
+    LONE_SURROGATE,
+    atomic_write_bytes,
+    atomic_write_json,
+    atomic_write_text,
+    output_file,
+    publish,
+    read_json,
+    read_table,
+    sha256_file,
+    temporary_path,
+    write_errors,
+    write_table,
+)
+from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
+from pipeline.artifacts.naming import new_run_name, validate_run_name
+from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
+
+__all__ = [
+    "LONE_SURROGATE",
+    "SCHEMA_VERSION",
+    "DataFile",
+    "RunFolder",
+    "StageTimer",
+    "atomic_write_bytes",
+    "atomic_write_json",
+    "atomic_write_text",
+    "git_state",
+    "new_run_name",
+    "newest_run",
+    "newest_unfinished",
+    "open_run",
+    "output_file",
+    "publish",
+    "read_json",
+    "read_table",
+    "sha256_file",
+    "stage_key",
+    "temporary_path",
+    "validate_run_name",
+    "write_errors",
+    "write_table",
+]

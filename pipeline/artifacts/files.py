@@ -1,0 +1,139 @@
+"""Files that are either whole or absent: written under a temporary name, then renamed."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pipeline.errors import ArtifactError, ConfigError, DataError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+"""Half of a UTF-16 pair: JSON input can hold one, UTF-8 output cannot."""
+
+
+@contextmanager
+def write_errors(path: Path) -> Iterator[None]:
+    """Turn an OSError on the way to ``path`` (no permission, a folder, disk full) into a ConfigError."""
+    try:
+        yield
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def output_file(path: Path) -> Path:
+    """Return where ``path`` leads, its folder made if missing; a rename would replace a link or device itself.
+
+    Raises:
+        ConfigError: it is a folder or a device, or its folder cannot be made.
+    """
+    with write_errors(path):
+        target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise ConfigError(f"{path}: is a folder or device, want a file")
+        target.parent.mkdir(parents=True, exist_ok=True)
+    return target
+
+
+def temporary_path(path: Path) -> Path:
+    """Return a hidden, unused name in the folder of ``path``, so that a rename is atomic."""
+    return path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+
+
+def publish(temporary: Path, path: Path) -> None:
+    """Rename a finished file to its final name, surviving a power cut on either side of the rename."""
+    _sync(temporary)
+    os.replace(temporary, path)
+    _sync(path.parent)
+
+
+def atomic_write_bytes(path: Path, content: bytes) -> None:
+    """Write a file whole or not at all; missing folders are made.
+
+    Raises:
+        ConfigError: the path cannot be written.
+    """
+    target = output_file(path)
+    temporary = temporary_path(target)
+    with write_errors(path):
+        try:
+            temporary.write_bytes(content)
+            publish(temporary, target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+
+def atomic_write_text(path: Path, content: str) -> None:
+    """Write UTF-8 text with its line ends untouched; see ``atomic_write_bytes``."""
+    atomic_write_bytes(path, content.encode("utf-8"))
+
+
+def atomic_write_json(path: Path, value: Any) -> None:
+    """Write a value as readable JSON; see ``atomic_write_bytes``. NaN is refused: it is not JSON."""
+    content = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    # A lone surrogate becomes its JSON escape, which reads back as the same string.
+    atomic_write_bytes(path, content.encode("utf-8", errors="backslashreplace"))
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file of a run.
+
+    Raises:
+        ArtifactError: the file is missing, unreadable or not JSON.
+    """
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        raise ArtifactError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:  # JSONDecodeError and UnicodeDecodeError
+        raise ArtifactError(f"{path}: not valid JSON ({error})") from error
+
+
+def sha256_file(path: Path) -> str:
+    """Return the hexadecimal SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def write_table(path: Path, table: pd.DataFrame) -> None:
+    """Write a CSV (UTF-8, LF) that ``read_table`` gives back; see ``atomic_write_bytes``.
+
+    Strings are always quoted, so that a carriage return or an empty string inside one survives.
+    """
+    content = table.to_csv(None, index=False, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    atomic_write_text(path, LONE_SURROGATE.sub("\ufffd", content))
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Read a CSV with every column as strings: ``NA``, ``null``, ``007``, ``1e5`` and ``TRUE`` stay as written.
+
+    Raises:
+        DataError: the file is missing or not a CSV table in UTF-8.
+    """
+    import pandas as pd  # costs half a second that most commands need not pay
+
+    try:
+        return pd.read_csv(path, dtype="str", keep_default_na=False, encoding="utf-8")
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
+    except ValueError as error:  # ParserError, EmptyDataError and UnicodeDecodeError
+        raise DataError(f"{path}: not a CSV table ({' '.join(str(error).split())})") from error
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

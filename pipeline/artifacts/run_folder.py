@@ -1,0 +1,316 @@
+"""``models/<run>/``: every file name of a run, its progress, its lock, and the check on loading.
+
+A run is *finished* once its manifest is written, last of all. Until then ``progress.json`` says
+which stages are done, so that ``--resume`` goes on at the first one that is not.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import logging
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from pipeline.artifacts.files import atomic_write_json, read_json, sha256_file, write_errors
+from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, environment
+from pipeline.artifacts.naming import validate_run_name
+from pipeline.errors import ArtifactError, ConfigError
+
+logger = logging.getLogger(__name__)
+
+MANIFEST = "manifest.json"
+UNHASHED = (MANIFEST, "progress.json", ".lock", "metrics.json", "log.jsonl", "log.txt", "oof", "report", "snapshots")
+"""Top-level names that prediction does not read, and that may change after the run."""
+TRAIN_HINT = "python run.py train"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFolder:
+    """The files of one run, and what is known of their state."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """Name of the run."""
+        return self.path.name
+
+    @property
+    def config(self) -> Path:
+        """The fully resolved configuration."""
+        return self.path / "config.yaml"
+
+    @property
+    def manifest(self) -> Path:
+        """Origin and checksums; written last."""
+        return self.path / MANIFEST
+
+    @property
+    def metrics(self) -> Path:
+        """Figures of the run."""
+        return self.path / "metrics.json"
+
+    @property
+    def log_jsonl(self) -> Path:
+        """Machine-readable progress."""
+        return self.path / "log.jsonl"
+
+    @property
+    def log_text(self) -> Path:
+        """The full log."""
+        return self.path / "log.txt"
+
+    @property
+    def progress(self) -> Path:
+        """Finished stages, for ``--resume``."""
+        return self.path / "progress.json"
+
+    @property
+    def snapshots(self) -> Path:
+        """Folder of unfinished training states."""
+        return self.path / "snapshots"
+
+    @property
+    def report(self) -> Path:
+        """The self-contained report page."""
+        return self.path / "report" / "index.html"
+
+    @property
+    def rerank_model(self) -> Path:
+        """The reranker, in LightGBM's text format."""
+        return self.path / "rerank" / "model.txt"
+
+    @property
+    def rerank_features(self) -> Path:
+        """The reranker's feature names, in order."""
+        return self.path / "rerank" / "features.json"
+
+    @property
+    def rerank_thresholds(self) -> Path:
+        """What ``choose`` needs, tuned out-of-fold."""
+        return self.path / "rerank" / "thresholds.json"
+
+    def stage(self, name: str) -> Path:
+        """Return the folder of a stage's models."""
+        return self.path / name
+
+    def fold(self, stage: str, fold: int) -> Path:
+        """Return the folder of a stage's model that has not seen ``fold``."""
+        return self.stage(stage) / f"fold-{fold}"
+
+    def oof(self, stage: str) -> Path:
+        """Return the table of a stage's out-of-fold scores."""
+        return self.path / "oof" / f"{stage}.csv"
+
+    @classmethod
+    def create(cls, models_dir: Path, name: str, *, resume: bool = False) -> RunFolder:
+        """Make the folder of a run, or take up an existing one with ``resume``.
+
+        Raises:
+            ConfigError: a bad name, a folder that cannot be made, or a run that exists already.
+        """
+        run = cls(models_dir / validate_run_name(name))
+        with write_errors(run.path):
+            run.path.mkdir(parents=True, exist_ok=True)
+        if not resume and any(entry.name != ".lock" for entry in run.path.iterdir()):
+            raise ConfigError(f"{run.path}: the run exists already", hint="add --resume, or choose another --run NAME")
+        return run
+
+    @classmethod
+    def load(cls, path: Path) -> RunFolder:
+        """Open a finished run and check that its files are those it saved.
+
+        Raises:
+            ArtifactError: no such run, unfinished, of another schema version, or a file missing or changed.
+        """
+        run = cls(path)
+        if not path.is_dir():
+            raise ArtifactError(f"{path}: no such run folder", hint=TRAIN_HINT)
+        for relative, expected in run.read_manifest()["files"].items():
+            file = path / relative
+            if not file.is_file():
+                raise ArtifactError(f"{file}: missing from the run")
+            if sha256_file(file) != expected:
+                raise ArtifactError(f"{file}: changed since the run was saved (its SHA-256 differs)")
+        return run
+
+    def read_manifest(self) -> dict[str, Any]:
+        """Return the manifest.
+
+        Raises:
+            ArtifactError: the run is unfinished, or saved with another schema version.
+        """
+        if not self.manifest.is_file():
+            hint = f"{TRAIN_HINT} --run {self.name} --resume"
+            raise ArtifactError(f"{self.path}: the run is unfinished (no {MANIFEST})", hint=hint)
+        content = read_json(self.manifest)
+        manifest: dict[str, Any] = content if isinstance(content, dict) else {}
+        saved = manifest.get("schema_version")
+        if saved != SCHEMA_VERSION:
+            raise ArtifactError(
+                f"{self.manifest}: saved with schema version {saved}, this program reads {SCHEMA_VERSION}",
+                hint="train the run again",
+            )
+        if not isinstance(manifest.get("files"), dict):
+            raise ArtifactError(f"{self.manifest}: holds no list of files")
+        return manifest
+
+    @contextmanager
+    def claim(self) -> Iterator[None]:
+        """Hold the folder for one training; the run counts as unfinished until ``finish``.
+
+        Raises:
+            ArtifactError: another training holds it.
+        """
+        with write_errors(self.path):
+            lock = (self.path / ".lock").open("a")  # never deleted: a lock on an unlinked file guards nothing
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise ArtifactError(f"{self.path}: another training is using this run folder") from error
+            self.manifest.unlink(missing_ok=True)
+            yield
+
+    def stage_done(self, name: str, key: str) -> bool:
+        """Tell whether a stage was finished under the same key and its files are still as it left them."""
+        entry = self._read_progress().get(name)
+        if entry is None:
+            return False
+        stale = [] if entry["key"] == key else ["configuration or data"]
+        stale += [file for file, expected in entry["files"].items() if self._digest(file) != expected]
+        if stale:
+            logger.info("stage %s runs again: %s changed since it was finished", name, ", ".join(stale))
+        return not stale
+
+    def mark_stage(self, name: str, *, key: str, files: Iterable[Path] = (), seconds: float = 0.0) -> None:
+        """Note a finished stage. ``files`` lie in the run folder; a folder stands for all it holds."""
+        flat = (file for item in files for file in (item.rglob("*") if item.is_dir() else [item]))
+        checksums = {self._relative(file): sha256_file(file) for file in sorted(flat) if not file.is_dir()}
+        entry = {"key": key, "seconds": round(seconds, 3), "files": checksums}
+        atomic_write_json(self.progress, self._read_progress() | {name: entry})
+
+    def stage_seconds(self) -> dict[str, float]:
+        """Return the wall-clock time of each finished stage."""
+        return {name: entry["seconds"] for name, entry in self._read_progress().items()}
+
+    def finish(
+        self,
+        *,
+        command: Sequence[str],
+        seed: int,
+        threads: int,
+        data: Iterable[DataFile] = (),
+        device: str = "cpu",
+        facts: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the manifest, with a checksum of every model file in the folder. Call it last.
+
+        Args:
+            command: the command line.
+            seed: of the run.
+            threads: used in training.
+            data: the files the run was trained on.
+            device: trained on.
+            facts: anything else a stage compares on loading (segmentation backend, vocabulary hash).
+        """
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "created": datetime.now(UTC).isoformat(timespec="microseconds"),
+            "command": list(command),
+            "seed": seed,
+            "threads": threads,
+            "device": device,
+            "facts": dict(facts or {}),
+            "data": [file.to_dict() for file in data],
+            "seconds": self.stage_seconds(),
+            **environment(),
+            "files": {self._relative(file): sha256_file(file) for file in self._model_files()},
+        }
+        atomic_write_json(self.manifest, manifest)
+
+    def _model_files(self) -> list[Path]:
+        files = (file for file in self.path.rglob("*") if file.is_file() and file.suffix != ".tmp")
+        return sorted(file for file in files if file.relative_to(self.path).parts[0] not in UNHASHED)
+
+    def _relative(self, file: Path) -> str:
+        return file.relative_to(self.path).as_posix()
+
+    def _digest(self, relative: str) -> str | None:
+        file = self.path / relative
+        return sha256_file(file) if file.is_file() else None
+
+    def _read_progress(self) -> dict[str, Any]:
+        progress: dict[str, Any] = read_json(self.progress) if self.progress.is_file() else {}
+        return progress
+
+
+class StageTimer:
+    """``with StageTimer() as timer: ...`` leaves the wall-clock time in ``timer.seconds``."""
+
+    seconds = 0.0
+
+    def __enter__(self) -> StageTimer:
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.seconds = time.perf_counter() - self._start
+
+
+def stage_key(*parts: Any) -> str:
+    """Hash all that a stage depends on (options, data checksums, keys of earlier stages): JSON values."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def newest_run(models_dir: Path) -> RunFolder:
+    """Return the run finished last, by the time in its manifest; ``RunFolder.load`` checks it.
+
+    Raises:
+        ArtifactError: there is no finished run.
+    """
+    finished = []
+    for path in models_dir.glob(f"*/{MANIFEST}"):
+        try:
+            manifest = read_json(path)
+        except ArtifactError as error:
+            logger.warning("not a run: %s", error)
+            continue
+        if isinstance(manifest, dict) and isinstance(manifest.get("created"), str):
+            finished.append((manifest["created"], path.parent))
+    if not finished:
+        raise ArtifactError(f"{models_dir}: no finished run", hint=TRAIN_HINT)
+    return RunFolder(max(finished)[1])
+
+
+def open_run(models_dir: Path, name: str | None = None) -> RunFolder:
+    """Load and check the run of that name, or the newest finished one.
+
+    Raises:
+        ConfigError: the name is not one a run can have.
+        ArtifactError: see ``newest_run`` and ``RunFolder.load``.
+    """
+    run = newest_run(models_dir) if name is None else RunFolder(models_dir / validate_run_name(name))
+    return RunFolder.load(run.path)
+
+
+def newest_unfinished(models_dir: Path) -> RunFolder:
+    """Return the run worked on last that has no manifest, for ``--resume`` without a name.
+
+    Raises:
+        ArtifactError: there is none.
+    """
+    folders = [path.parent for path in models_dir.glob("*/progress.json") if not (path.parent / MANIFEST).exists()]
+    if not folders:
+        raise ArtifactError(f"{models_dir}: no unfinished run to resume", hint="name one with --run NAME")
+    return RunFolder(max(folders, key=lambda path: ((path / "progress.json").stat().st_mtime_ns, path.name)))

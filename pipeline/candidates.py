@@ -1,0 +1,257 @@
+"""Candidate entities of one article: words, word runs, dictionary names, titles, quotations, Latin names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import IntFlag
+from functools import cached_property
+
+import numpy as np
+
+from pipeline.config import CandidateConfig
+from pipeline.dictionary import Matcher, has_word_boundaries
+from pipeline.schema import Mention
+from pipeline.text import Document, Segmenter, Words
+
+
+class Source(IntFlag):
+    """Where a candidate came from; a candidate may have several."""
+
+    WORD = 1
+    WORDS = 2
+    """A run of adjacent words."""
+    DICTIONARY = 4
+    GOLD = 8
+    """A gold entity of the training articles."""
+    TITLE_MARKS = 16
+    """The text between 《 and 》, or with its marks."""
+    QUOTES = 32
+    """The text between quotation marks or brackets."""
+    LATIN = 64
+    """A run of Latin letters and digits, inner blanks included."""
+
+
+FUNCTION_TAGS = frozenset(
+    {"c", "d", "e", "o", "p", "r", "rg", "rr", "rz", "u", "ud", "ug", "uj", "ul", "uv", "uz", "y"}
+)
+"""jieba's tags of words at which no entity begins or ends (conjunctions, particles, pronouns ...)."""
+
+# fmt: off
+NAME_SUFFIXES = (
+    "公司", "集团", "大学", "学院", "学校", "中学", "小学", "医院", "银行", "基金", "协会", "学会", "委员会",
+    "研究院", "研究所", "中心", "法院", "检察院", "政府", "部", "局", "厅", "委", "省", "市", "县", "区", "镇",
+    "村", "街", "路", "港", "山", "岛", "江", "河", "湖", "馆", "店", "厂", "社", "队", "团", "台", "网", "报",
+    "奖", "赛", "杯", "展", "展览会", "博览会", "论坛", "大会", "大赛", "系统", "技术", "平台", "系列", "协议",
+    "计划", "项目", "工程", "行业", "产业", "市场", "机场", "车站", "专线", "战役", "系", "版", "号", "剂",
+    "树", "鱼",
+)
+# fmt: on
+"""Endings of organisations, places, events and the like; a run of words with such an ending is offered even once."""
+
+LEAD_CHARS = 300
+"""Start of the content in which noun phrases are offered even where they occur once."""
+
+NOMINAL = frozenset("nvajbmqlitezxhkgs")
+"""First letters of the tags of words that may stand inside a noun phrase."""
+
+_JOINERS = frozenset(" -·•&+.#'/_:~—")
+_TITLE_MARKS = re.compile(r"《([^《》\n]{1,40})》")
+_QUOTES = re.compile(r"[“「『‘\"【\[(]([^“”「」『』‘’\"【】\[\]()\n]{1,20})[”」』’\"】\])]")
+_LATIN_UNIT = r"[a-z0-9][a-z0-9.+#&'·_/-]*"
+_LATIN = re.compile(rf"{_LATIN_UNIT}(?: {_LATIN_UNIT}){{0,4}}")
+_MARKS = "《》“”‘’「」『』\"'[]【】()〈〉 "
+
+
+def bare_key(key: str) -> str:
+    """Return a key without title marks, quotes, brackets and blanks: spellings of one name share it."""
+    return "".join(char for char in key if char not in _MARKS) or key
+
+
+@dataclass(frozen=True)
+class CandidateSet:
+    """The candidates of one article, as columns.
+
+    ``keys`` are normalised names in order of first occurrence, the longer first. Candidate ``i`` occurs at
+    ``starts[offsets[i]:offsets[i + 1]]`` (offsets into ``document.text``, rising, at least one).
+    """
+
+    document: Document
+    words: Words
+    keys: list[str]
+    sources: np.ndarray
+    """int64 (n_candidates,): bits of ``Source``."""
+    starts: np.ndarray
+    """int32 (n_occurrences,)."""
+    offsets: np.ndarray
+    """int64 (n_candidates + 1,)."""
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def counts(self) -> np.ndarray:
+        """Occurrences of each candidate: int64 (n_candidates,)."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Characters of each key: int64 (n_candidates,)."""
+        return np.fromiter((len(key) for key in self.keys), np.int64, len(self.keys))
+
+    @property
+    def firsts(self) -> np.ndarray:
+        """First occurrence of each candidate: int32 (n_candidates,)."""
+        return self.starts[self.offsets[:-1]]
+
+    def spans(self, index: int) -> list[tuple[int, int]]:
+        """Return the half-open spans of a candidate in ``document.text``."""
+        length = len(self.keys[index])
+        return [
+            (int(start), int(start) + length) for start in self.starts[self.offsets[index] : self.offsets[index + 1]]
+        ]
+
+    def mentions(self, index: int) -> tuple[Mention, ...]:
+        """Return the occurrences of a candidate in the untouched fields."""
+        return tuple(self.document.mention(start, stop) for start, stop in self.spans(index))
+
+    def surface(self, index: int) -> str:
+        """Return the spelling to write out: the most frequent slice of the article, the earlier at a tie."""
+        return Counter(mention.surface for mention in self.mentions(index)).most_common(1)[0][0]
+
+    def take(self, rows: np.ndarray) -> CandidateSet:
+        """Return the candidates of the given rising row numbers."""
+        counts = self.counts[rows]
+        offsets = np.concatenate(([0], np.cumsum(counts)))
+        flat = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
+        return CandidateSet(
+            self.document, self.words, [self.keys[row] for row in rows], self.sources[rows], self.starts[flat], offsets
+        )
+
+
+class CandidateGenerator:
+    """Offers candidates for an article.
+
+    Args:
+        config: bounds on candidates.
+        segmenter: word segmentation and parts of speech.
+        dictionary: names to match (normalised).
+        gold_names: gold entities of the training articles (normalised), matched likewise.
+    """
+
+    def __init__(
+        self,
+        config: CandidateConfig,
+        *,
+        segmenter: Segmenter,
+        dictionary: Matcher | None = None,
+        gold_names: Matcher | None = None,
+    ) -> None:
+        self.config = config
+        self.segmenter = segmenter
+        self._matchers = [
+            (source, matcher)
+            for source, matcher in ((Source.DICTIONARY, dictionary), (Source.GOLD, gold_names))
+            if matcher is not None
+        ]
+
+    def generate(self, document: Document) -> CandidateSet:
+        """Return every candidate of an article, in order of first occurrence."""
+        words = self.segmenter.cut(document.text)
+        sources: dict[str, int] = {}
+        for key, source in self._offers(document, words):
+            sources[key] = sources.get(key, 0) | source
+        return locate(document, words, sources)
+
+    def _offers(self, document: Document, words: Words) -> Iterator[tuple[str, Source]]:
+        text, max_chars = document.text, self.config.max_chars
+        yield from self._words(document, words)
+        for source, matcher in self._matchers:
+            for start, stop in matcher.find(text):
+                yield text[start:stop], source
+        for match in _TITLE_MARKS.finditer(text):
+            yield match.group(), Source.TITLE_MARKS
+            yield from _trimmed(match[1], Source.TITLE_MARKS)
+        for match in _QUOTES.finditer(text):
+            yield from _trimmed(match[1], Source.QUOTES)
+        for match in _LATIN.finditer(text):
+            if len(match.group()) <= max_chars:
+                yield from _trimmed(match.group().rstrip(".&'·_/- "), Source.LATIN)
+
+    def _words(self, document: Document, words: Words) -> Iterator[tuple[str, Source]]:
+        """Yield words, and runs of words that stand in the title, occur again, or look like a name."""
+        forms, starts, text = words.forms, words.starts, document.text
+        tags = [self.segmenter.tag(form) for form in forms]
+        is_word = [any(char.isalnum() for char in form) for form in forms]
+        is_edge = [word and tag not in FUNCTION_TAGS for word, tag in zip(is_word, tags, strict=True)]
+        is_noun = [not tag or tag[0] in NOMINAL for tag in tags]
+        lead_stop = document.content_start + LEAD_CHARS
+        runs: Counter[str] = Counter()
+        for first, form in enumerate(forms):
+            if not is_edge[first]:
+                continue
+            if len(form) > 1:
+                yield form, Source.WORD
+            n_words, nominal = 1, is_noun[first]
+            for last in range(first + 1, len(forms)):
+                if not is_word[last]:
+                    if forms[last] in _JOINERS:
+                        continue
+                    break
+                n_words += 1
+                nominal = nominal and is_noun[last]
+                stop = starts[last + 1]
+                if n_words > self.config.max_words or stop - starts[first] > self.config.max_chars:
+                    break
+                if is_edge[last]:
+                    run = text[starts[first] : stop]
+                    named = nominal and (stop <= lead_stop or forms[last].endswith(NAME_SUFFIXES))
+                    if named or stop <= document.content_start:
+                        yield run, Source.WORDS
+                    runs[run] += 1
+        for run, count in runs.items():
+            if count > 1:
+                yield run, Source.WORDS
+
+
+def _trimmed(key: str, source: Source) -> Iterator[tuple[str, Source]]:
+    key = key.strip()
+    if any(char.isalnum() for char in key) and (len(key) > 1 or not key.isascii()):
+        yield key, source
+
+
+def locate(document: Document, words: Words, sources: dict[str, int]) -> CandidateSet:
+    """Find every occurrence of the keys of ``sources`` and return those that occur as a CandidateSet."""
+    text = document.text
+    found: dict[str, list[int]] = {}
+    for start, stop in Matcher(sources).find(text):
+        found.setdefault(text[start:stop], []).append(start)
+    keys = sorted(found, key=lambda key: (found[key][0], -len(key)))
+    counts = np.fromiter((len(found[key]) for key in keys), np.int64, len(keys))
+    return CandidateSet(
+        document,
+        words,
+        keys,
+        np.fromiter((sources[key] for key in keys), np.int64, len(keys)),
+        np.fromiter((start for key in keys for start in found[key]), np.int32, int(counts.sum())),
+        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+    )
+
+
+def candidates_for(document: Document, segmenter: Segmenter, keys: Iterable[str]) -> CandidateSet:
+    """Return the given names as a CandidateSet (those that occur), whatever their source."""
+    return locate(document, segmenter.cut(document.text), dict.fromkeys(keys, 0))
+
+
+__all__ = [
+    "FUNCTION_TAGS",
+    "CandidateGenerator",
+    "CandidateSet",
+    "Source",
+    "bare_key",
+    "candidates_for",
+    "has_word_boundaries",
+    "locate",
+]

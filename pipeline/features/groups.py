@@ -1,0 +1,228 @@
+"""The feature groups: each turns one article's candidates into named columns.
+
+A column is one value a candidate; every group is a pure function of the context. A new feature is one
+entry of a group's result; a new group is one function here and one line in ``GROUPS``.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+
+import numpy as np
+
+from pipeline.candidates import NAME_SUFFIXES, Source
+from pipeline.features.context import Columns, FeatureContext, rank_descending
+
+_OPENING = np.array([ord(char) for char in "《“「『‘【[(\"'"])
+_TAG_CLASSES = ("n", "nr", "ns", "nt", "nz", "v", "a", "m", "eng", "j", "other", "unknown")
+_SURNAMES = frozenset(
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔"
+    "钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢安齐"
+)
+
+
+def counts(context: FeatureContext) -> Columns:
+    """How often the candidate occurs."""
+    tf = context.tf.astype(np.float64)
+    length = context.candidates.lengths
+    title_tf = context.per_candidate_sum(context.in_title)
+    return {
+        "tf": tf,
+        "tf_share": tf / tf.max(initial=1),
+        "tf_density": tf * length / max(len(context.document.text), 1),
+        "tf_rank": rank_descending(tf),
+        "tf_length_rank": rank_descending(tf * np.log1p(length)),
+        "content_tf": tf - title_tf,
+        "lead_tf": context.per_candidate_sum(context.starts < context.document.content_start + 300),
+    }
+
+
+def title(context: FeatureContext) -> Columns:
+    """Where the candidate stands in the title, and how much of it stands there."""
+    document = context.document
+    title_text = document.title.text
+    length = max(len(title_text), 1)
+    title_tf = context.per_candidate_sum(context.in_title)
+    in_title = title_tf > 0
+    keys = context.candidates.keys
+    covered = [_covered_share(key, title_text) for key in keys]
+    return {
+        "title_tf": title_tf,
+        "title_position": np.where(in_title, context.first / length, np.nan),
+        "title_share": np.where(in_title, context.candidates.lengths / length, 0.0),
+        "title_overlap": np.array(covered),
+        "title_rank": rank_descending(np.where(in_title, context.tf, 0)),
+        "title_longest_rank": rank_descending(np.where(in_title, context.candidates.lengths, 0)),
+    }
+
+
+def _covered_share(key: str, title_text: str) -> float:
+    """Share of the key's adjacent character pairs that stand in the title."""
+    pairs = [key[index : index + 2] for index in range(len(key) - 1)] or [key]
+    return sum(pair in title_text for pair in pairs) / len(pairs)
+
+
+def positions(context: FeatureContext) -> Columns:
+    """Where the occurrences lie and how far they are spread."""
+    document = context.document
+    length = max(len(document.text), 1)
+    content_starts = np.where(context.in_title, np.iinfo(np.int32).max, context.starts)
+    first_content = np.minimum.reduceat(content_starts, context.candidates.offsets[:-1]) - document.content_start
+    in_content = first_content < length
+    last_sentence = len(document.sentences) - 1
+    changes = np.diff(context.sentence, prepend=-1) != 0
+    changes[context.candidates.offsets[:-1]] = True
+    n_sentences = context.per_candidate_sum(changes)
+    sentence_starts = np.array([start for start, _ in document.sentences])
+    return {
+        "first": context.first,
+        "first_share": context.first / length,
+        "first_rank": rank_descending(-context.first),
+        "first_content": np.where(in_content, first_content, np.nan),
+        "last_share": context.last / length,
+        "spread": (context.last - context.first) / length,
+        "mean_position": context.per_candidate_sum(context.starts) / context.tf / length,
+        "n_sentences": n_sentences,
+        "sentence_share": n_sentences / max(last_sentence + 1, 1),
+        "in_last_sentence": context.per_candidate_max(context.sentence) == last_sentence,
+        "first_half_share": context.per_candidate_share(context.starts < length / 2),
+        "sentence_start_share": context.per_candidate_share(context.starts - sentence_starts[context.sentence] <= 1),
+    }
+
+
+def shape(context: FeatureContext) -> Columns:
+    """The characters of the name itself."""
+    keys = context.candidates.keys
+    latin = [sum(char.isascii() and char.isalpha() for char in key) for key in keys]
+    digits = [sum(char.isdigit() for char in key) for key in keys]
+    han = [sum("\u4e00" <= char <= "\u9fff" for char in key) for key in keys]
+    suffix = {ending: rank for rank, ending in enumerate(NAME_SUFFIXES)}
+    return {
+        "length": context.candidates.lengths,
+        "n_latin": np.array(latin),
+        "n_digits": np.array(digits),
+        "n_other": context.candidates.lengths - np.array(latin) - np.array(digits) - np.array(han),
+        "has_blank": np.array([" " in key for key in keys]),
+        "has_marks": np.array([unicodedata.category(key[0])[0] == "P" for key in keys]),
+        "looks_like_person": np.array([key[0] in _SURNAMES and 2 <= len(key) <= 3 for key in keys]),
+        "suffix": np.array([suffix.get(key[-2:], suffix.get(key[-1:], np.nan)) for key in keys]),
+        "repeats_character": np.array([len(set(key)) < len(key) for key in keys]),
+    }
+
+
+def words(context: FeatureContext) -> Columns:
+    """Part of speech of the name and its neighbours, and how well segmentation agrees with it."""
+    segmenter, bounds = context.segmenter, context.word_starts
+    classes = np.array([_tag_class(segmenter.tag(form)) for form in context.candidates.words.forms] or [0])
+    first = np.searchsorted(bounds, context.starts, side="right") - 1
+    last = np.searchsorted(bounds, context.stops, side="left") - 1
+    aligned = (bounds[first] == context.starts) & (bounds[last + 1] == context.stops)
+    at_first = context.candidates.offsets[:-1]
+    before = classes[np.maximum(first - 1, 0)]
+    after = classes[np.minimum(last + 1, len(classes) - 1)]
+    verb = _TAG_CLASSES.index("v")
+    keys = context.candidates.keys
+    return {
+        "whole_tag": np.array([_tag_class(segmenter.tag(key)) for key in keys]),
+        "first_tag": classes[first[at_first]],
+        "last_tag": classes[last[at_first]],
+        "n_words": (last - first + 1)[at_first],
+        "aligned_share": context.per_candidate_share(aligned),
+        "verb_after_share": context.per_candidate_share(after == verb),
+        "verb_before_share": context.per_candidate_share(before == verb),
+        "noun_after_share": context.per_candidate_share(after <= 4),
+        "noun_before_share": context.per_candidate_share(before <= 4),
+        "corpus_frequency": np.array([segmenter.log_frequency(key) for key in keys]),
+    }
+
+
+def _tag_class(tag: str) -> int:
+    if not tag:
+        return _TAG_CLASSES.index("unknown")
+    for name in (tag, tag[:2], tag[:1]):
+        if name in _TAG_CLASSES:
+            return _TAG_CLASSES.index(name)
+    return _TAG_CLASSES.index("other")
+
+
+def nesting(context: FeatureContext) -> Columns:
+    """How far occurrences are parts of longer candidates, and how far they hold shorter ones."""
+    tf = context.tf
+    repeated = tf[context.owner] > 1
+    named = (context.candidates.sources[context.owner] & int(Source.DICTIONARY | Source.TITLE_MARKS)) > 0
+    keys = context.candidates.keys
+    rows = {key: row for row, key in enumerate(keys)}
+    inner_tf = np.zeros(len(keys))
+    outer_tf = np.zeros(len(keys))
+    n_outer = np.zeros(len(keys))
+    for row, key in enumerate(keys):
+        for start in range(len(key)):
+            for stop in range(start + 2, len(key) + 1):
+                part = rows.get(key[start:stop])
+                if part is not None and part != row:
+                    inner_tf[row] = max(inner_tf[row], tf[part])
+                    outer_tf[part] = max(outer_tf[part], tf[row])
+                    n_outer[part] += 1
+    return {
+        "free_share": 1 - context.per_candidate_share(_covered(context, repeated)),
+        "free_of_names_share": 1 - context.per_candidate_share(_covered(context, named)),
+        "inner_ratio": inner_tf / tf,
+        "outer_ratio": outer_tf / tf,
+        "n_outer": n_outer,
+    }
+
+
+def _covered(context: FeatureContext, covering: np.ndarray) -> np.ndarray:
+    """Tell for each occurrence whether a longer occurrence out of ``covering`` holds it: bool (n_occurrences,)."""
+    order = np.lexsort((-context.stops, context.starts))
+    stops = context.stops[order]
+    reach = np.maximum.accumulate(np.where(covering[order], stops, 0))
+    covered = np.zeros(len(order), dtype=bool)
+    covered[order[1:]] = reach[:-1] >= stops[1:]
+    return covered
+
+
+def neighbours(context: FeatureContext) -> Columns:
+    """Variety of the characters left and right (a fragment has few), and marks around the name."""
+    left, right = context.left_char, context.right_char
+    return {
+        "left_entropy": _entropy(context, left),
+        "right_entropy": _entropy(context, right),
+        "opened_share": context.per_candidate_share(np.isin(left, _OPENING)),
+        "book_share": context.per_candidate_share((left == ord("《")) & (right == ord("》"))),
+        "de_after_share": context.per_candidate_share(right == ord("的")),
+        "comma_after_share": context.per_candidate_share(np.isin(right, [ord(char) for char in ",。、;:!?\n"])),
+        "comma_before_share": context.per_candidate_share(np.isin(left, [ord(char) for char in ",。、;:!?\n "])),
+    }
+
+
+def _entropy(context: FeatureContext, chars: np.ndarray) -> np.ndarray:
+    """Entropy in nats of each candidate's neighbouring characters."""
+    pairs, n = np.unique(context.owner * 0x110000 + chars, return_counts=True)
+    owner = pairs // 0x110000
+    share = n / context.tf[owner]
+    return np.bincount(owner, weights=-share * np.log(share), minlength=len(context.candidates))
+
+
+def sources(context: FeatureContext) -> Columns:
+    """Which generators offered the candidate."""
+    bits = context.candidates.sources
+    return {f"from_{source.name.lower()}": (bits & int(source)) > 0 for source in Source if source.name}
+
+
+def document(context: FeatureContext) -> Columns:
+    """The article as a whole; the same for all of its candidates."""
+    n = len(context.candidates)
+    values = {
+        "document_length": len(context.document.text),
+        "n_document_sentences": len(context.document.sentences),
+        "title_length": len(context.document.title.text),
+        "n_candidates": n,
+        "is_truncated": context.document.article.truncated,
+        "max_tf": context.tf.max(initial=0),
+    }
+    return {name: np.full(n, value, dtype=np.float64) for name, value in values.items()}
+
+
+GROUPS = (counts, title, positions, shape, words, nesting, neighbours, sources, document)
+"""Groups that read the article alone, in the order of the reranker's columns."""

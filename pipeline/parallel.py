@@ -1,0 +1,86 @@
+"""Ordered, bounded parallel map over a stream, with one resource loaded in each worker process."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
+from multiprocessing import get_context
+from typing import Any, TypeVar
+
+from pipeline.errors import PipelineError
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+CHUNKS_AHEAD = 3
+"""Chunks in flight for each worker: enough to keep it busy, few enough to bound memory."""
+
+_resource: Any = None
+
+
+def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Cut a stream into lists of ``size`` items; the last may be shorter."""
+    stream = iter(items)
+    while chunk := list(islice(stream, size)):
+        yield chunk
+
+
+def map_chunks(
+    work: Callable[[Any, list[Item]], Sequence[Result]],
+    items: Iterable[Item],
+    *,
+    load: Callable[[], Any],
+    workers: int,
+    chunk_size: int,
+) -> Iterator[Result]:
+    """Yield ``work(resource, chunk)`` for every chunk of the stream, item by item and in order.
+
+    Chunks are the same whatever the number of workers, so results cannot depend on it. One worker,
+    or a stream of one chunk, runs in this process.
+
+    Args:
+        work: a module-level function of (resource, items), giving one result an item.
+        items: the stream; at most ``workers * CHUNKS_AHEAD`` chunks of it are held.
+        load: a picklable function that builds the resource, called once in each process.
+        workers: processes.
+        chunk_size: items of a chunk.
+
+    Raises:
+        PipelineError: a worker process died.
+    """
+    chunks = chunked(items, chunk_size)
+    head = list(islice(chunks, 2))
+    if workers == 1 or len(head) < 2:
+        resource = load()
+        for chunk in chain(head, chunks):
+            yield from work(resource, chunk)
+        return
+    # Workers start from nothing ("spawn"): a fork of a process that has run OpenMP code may hang.
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start, initargs=(load,))
+    pending: deque[Future[Sequence[Result]]] = deque()
+    try:
+        for chunk in chain(head, chunks):
+            pending.append(pool.submit(_run, work, chunk))
+            if len(pending) >= workers * CHUNKS_AHEAD:
+                yield from pending.popleft().result()
+        while pending:
+            yield from pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise PipelineError("a worker process died (out of memory?)", hint="try --set workers=1") from error
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _start(load: Callable[[], Any]) -> None:
+    global _resource
+    # Ctrl-C reaches the whole group; the main process alone answers it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _resource = load()
+
+
+def _run(work: Callable[[Any, list[Item]], Sequence[Result]], chunk: list[Item]) -> Sequence[Result]:
+    return work(_resource, chunk)

@@ -1,0 +1,35 @@
+"""Names of the models a configuration can ask for. A new model is one file and one line here."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib import import_module
+
+from pipeline.errors import ConfigError
+
+HEADS: dict[str, str] = {
+    "ian": "pipeline.heads.ian:IAN",
+    "af_lstm": "pipeline.heads.af_lstm:AFLSTM",
+}
+"""Sentiment heads: target heads and document baselines, all mapping a batch to (batch, n_classes)."""
+
+
+def unknown_name(kind: str, name: str, known: Mapping[str, object]) -> ConfigError:
+    """Build the error for a name that is not registered, with the nearest known one."""
+    near = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else None
+    return ConfigError(f"unknown {kind} {name!r} (have: {', '.join(known)})", hint=hint)
+
+
+def resolve(registry: Mapping[str, str], name: str, *, kind: str) -> type:
+    """Import and return the class registered under ``name``.
+
+    Raises:
+        ConfigError: the name is not registered; the message lists the names that are.
+    """
+    if name not in registry:
+        raise unknown_name(kind, name, registry)
+    module, _, attribute = registry[name].partition(":")
+    found: type = getattr(import_module(module), attribute)
+    return found

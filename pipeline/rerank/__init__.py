@@ -1,0 +1,8 @@
+"""The reranker: scores, calibrated probabilities, and the choice of one to three core entities."""
+
+from pipeline.rerank.calibrate import Calibrator
+from pipeline.rerank.choose import NumberRule, choose, distinct, ranking
+from pipeline.rerank.ranker import Ranker, group_rows
+from pipeline.rerank.stage import RerankStage
+
+__all__ = ["Calibrator", "NumberRule", "Ranker", "RerankStage", "choose", "distinct", "group_rows", "ranking"]

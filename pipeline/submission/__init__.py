@@ -1,0 +1,20 @@
+"""The upload file: cleaning, writing, checking, reading back; see DESIGN.md section 4 for the formats."""
+
+from pipeline.artifacts import read_table, write_table
+from pipeline.submission.check import Problem, check_submission, read_submission
+from pipeline.submission.clean import clean_name, clean_names
+from pipeline.submission.write import CSV_COLUMNS, SubmissionWriter, render_line, write_submission
+
+__all__ = [
+    "CSV_COLUMNS",
+    "Problem",
+    "SubmissionWriter",
+    "check_submission",
+    "clean_name",
+    "clean_names",
+    "read_submission",
+    "read_table",
+    "render_line",
+    "write_submission",
+    "write_table",
+]

@@ -1,0 +1,61 @@
+"""One article as one normalised string, with the way back to its two fields."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.schema import Article, Field, Mention
+from pipeline.text.normalise import BREAK, NormalisedText, normalise
+from pipeline.text.sentences import split_sentences
+
+SEPARATOR = BREAK
+"""Stands between title and content; no candidate, word or sentence crosses it."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """Normalised title, a separator, normalised content. All spans are half-open offsets into ``text``."""
+
+    article: Article
+    title: NormalisedText
+    content: NormalisedText
+
+    @classmethod
+    def of(cls, article: Article) -> Document:
+        """Normalise both fields of an article."""
+        return cls(article, normalise(article.title), normalise(article.content))
+
+    @cached_property
+    def text(self) -> str:
+        """The whole normalised text."""
+        return f"{self.title.text}{SEPARATOR}{self.content.text}"
+
+    @property
+    def content_start(self) -> int:
+        """Where the content begins in ``text``."""
+        return len(self.title.text) + len(SEPARATOR)
+
+    @cached_property
+    def sentences(self) -> list[tuple[int, int]]:
+        """Spans of the sentences; the title and the separator are the first (or first few)."""
+        return split_sentences(self.text)
+
+    def sentence_at(self, position: int) -> int:
+        """Return the index of the sentence that holds a character."""
+        return bisect_right(self._sentence_starts, position) - 1
+
+    @cached_property
+    def _sentence_starts(self) -> list[int]:
+        return [start for start, _ in self.sentences]
+
+    def mention(self, start: int, stop: int) -> Mention:
+        """Map a span of ``text`` to the untouched field it lies in."""
+        field: Field
+        if stop <= len(self.title.text):
+            field, part, shift = "title", self.title, 0
+        else:
+            field, part, shift = "content", self.content, self.content_start
+        raw_start, raw_end = part.raw_span(start - shift, stop - shift)
+        return Mention(field, raw_start, raw_end, self.article.field(field)[raw_start:raw_end])
