@@ -1,0 +1,300 @@
+"""The commands. Each is one function; its signature is its options and its docstring its help."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipeline.cli.files import (
+    MODELS,
+    SUBMISSIONS,
+    default_input,
+    default_train,
+    distinct_outputs,
+    sample,
+)
+from pipeline.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from pipeline.artifacts import RunFolder
+
+logger = logging.getLogger("pipeline.cli")
+
+Limit = Annotated[int | None, typer.Option(min=1, help="Use only the first N articles.", metavar="N")]
+SkipBadRows = Annotated[
+    bool, typer.Option("--skip-bad-rows", help="Count malformed rows and go on, instead of stopping.")
+]
+RunName = Annotated[str | None, typer.Option("--run", help="Run under models/.", metavar="NAME")]
+Set = Annotated[
+    list[str] | None, typer.Option("--set", help="One option, as in --set rerank.num_leaves=31.", metavar="KEY=VALUE")
+]
+
+
+def audit(
+    files: Annotated[list[Path], typer.Argument(help="JSON lines, plain or .gz.", metavar="FILE...")],
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the figures as JSON.")] = None,
+) -> None:
+    """Say what is in the data and what is wrong with it.
+
+    Example: python run.py audit data/sample/train.jsonl data/sample/test.jsonl
+    """
+    from pipeline.artifacts import atomic_write_json
+    from pipeline.audit import audit as audit_files
+    from pipeline.audit import format_audit
+
+    report = audit_files(files)
+    typer.echo(format_audit(report))
+    if json_file:
+        distinct_outputs(json_file, inputs=tuple(files))
+        atomic_write_json(json_file, report.to_dict())
+
+
+def train(
+    train_files: Annotated[
+        list[Path] | None,
+        typer.Option("--train", help="Labelled articles; may be given several times.", metavar="FILE"),
+    ] = None,
+    dev: Annotated[
+        Path | None, typer.Option(help="Labelled articles to score the finished run on.", metavar="FILE")
+    ] = None,
+    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+    config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
+    overrides: Set = None,
+    run: RunName = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
+    limit: Limit = None,
+    skip_bad_rows: SkipBadRows = False,
+) -> None:
+    """Train every stage into models/RUN/.
+
+    Example: python run.py train --train data/sample/train.jsonl --preset tiny --run first
+    """
+    files = train_files or [default_train()]
+    if train_files is None:
+        logger.info("training file: %s", files[0])
+    trained = _train(files, dev, preset, config, overrides or [], run, resume, limit, skip_bad_rows)
+    typer.echo(str(trained.path))
+
+
+def _train(
+    files: list[Path],
+    dev: Path | None,
+    preset: str,
+    config_file: Path | None,
+    overrides: list[str],
+    name: str | None,
+    resume: bool,
+    limit: int | None,
+    skip_bad_rows: bool,
+) -> RunFolder:
+    from pipeline.config import load_config
+
+    config = load_config(preset=preset, file=config_file, overrides=overrides)
+    for path in (*files, *([dev] if dev else [])):
+        if not path.is_file():
+            raise DataError(f"{path}: no such file")
+
+    from pipeline.artifacts import RunFolder, new_run_name, newest_unfinished
+    from pipeline.workflow.train import TrainRequest
+    from pipeline.workflow.train import train as train_run
+
+    if name is None:
+        name = newest_unfinished(MODELS).name if resume else new_run_name(preset)
+    run = RunFolder.create(MODELS, name, resume=resume)
+    request = TrainRequest(files, config, dev, limit, skip_bad_rows, command=["run.py", *sys.argv[1:]])
+    logger.info("run: %s", run.path)
+    with _log_file(run.log_text):
+        try:
+            figures = train_run(request, run)
+        except KeyboardInterrupt:
+            logger.warning(
+                "stages finished so far are kept; go on with: python run.py train ... --run %s --resume", name
+            )
+            raise
+        _report_training(figures)
+    return run
+
+
+def _report_training(figures: dict[str, Any]) -> None:
+    rerank, oof = figures["rerank"], figures["out_of_fold"]
+    logger.info(
+        "candidates: %.0f an article, recall %.3f", rerank["candidates_per_article"], rerank["candidate_recall"]
+    )
+    logger.info("emotion model: %s", figures["sentiment"]["chosen"])
+    for name, scores in (("out-of-fold", oof), ("dev", figures.get("dev"))):
+        if scores:
+            logger.info(
+                "%s: entity F1 %.4f, emotion F1 %.4f, score %.4f",
+                name,
+                scores["entity_f1"],
+                scores["emotion_f1"],
+                scores["score"],
+            )
+
+
+@contextmanager
+def _log_file(path: Path) -> Iterator[None]:
+    """Keep a copy of every message in the run folder."""
+    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    logging.getLogger("pipeline").addHandler(handler)
+    try:
+        yield
+    finally:
+        logging.getLogger("pipeline").removeHandler(handler)
+        handler.close()
+
+
+def predict(
+    run: RunName = None,
+    input_file: Annotated[Path | None, typer.Option("--input", help="Articles to answer.", metavar="FILE")] = None,
+    output: Annotated[
+        Path | None, typer.Option(help="Upload file; a CSV is written beside it.", metavar="FILE")
+    ] = None,
+    details: Annotated[
+        Path | None, typer.Option(help="Also write mentions and runners-up as JSON lines.", metavar="FILE")
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, max=256, help="Processes; the run's own number by default.", metavar="N")
+    ] = None,
+    limit: Limit = None,
+    skip_bad_rows: SkipBadRows = False,
+) -> None:
+    """Write a submission for a file of articles.
+
+    Example: python run.py predict --run first --input data/sample/test.jsonl --output submissions/first.txt
+    """
+    source = input_file or default_input()
+    if input_file is None:
+        logger.info("input: %s", source)
+    typer.echo(str(_predict(run, source, output, details, workers, limit, skip_bad_rows)))
+
+
+def _predict(
+    name: str | None,
+    source: Path,
+    output: Path | None,
+    details: Path | None,
+    workers: int | None,
+    limit: int | None,
+    skip_bad_rows: bool,
+) -> Path:
+    from itertools import islice
+
+    from tqdm import tqdm
+
+    from pipeline.artifacts import open_run
+    from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles
+    from pipeline.submission import SubmissionWriter
+
+    report = ReadReport()
+    policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
+    articles = islice(iter_articles(source, labelled=False, policy=policy, report=report), limit)
+    total = min(count_rows(source), limit or sys.maxsize)
+    run = open_run(MODELS, name)
+    target = output or SUBMISSIONS / f"{run.name}.txt"
+    distinct_outputs(target, target.with_suffix(".csv"), details, inputs=(source,))
+    logger.info("run: %s", run.path)
+
+    from pipeline.workflow.predict import predict_stream
+    from pipeline.workflow.run_config import load_run_config
+
+    with SubmissionWriter(target, details=details) as writer:
+        predictions = predict_stream(run, articles, workers=workers or load_run_config(run.config).workers)
+        for prediction in tqdm(predictions, total=total, desc="predict", unit="article", disable=None):
+            writer.write(prediction)
+    for warning in report.warnings():
+        logger.warning("%s: %s", source, warning)
+    return target
+
+
+def check(
+    submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
+    input_file: Annotated[Path, typer.Option("--input", help="The articles it answers.", metavar="FILE")],
+) -> None:
+    """Check an upload file against its articles; every problem by line; exit code 3 if there is any.
+
+    Example: python run.py check --submission submissions/first.txt --input data/sample/test.jsonl
+    """
+    if _check(submission, input_file):
+        raise typer.Exit(DataError.exit_code)
+
+
+def _check(submission: Path, source: Path) -> bool:
+    """Print every problem; return whether there was one."""
+    from pipeline.read import iter_articles
+    from pipeline.submission import check_submission
+
+    problems = check_submission(submission, _ids(iter_articles(source, labelled=False)))
+    for problem in problems:
+        typer.echo(str(problem))
+    typer.echo(f"{submission}: {len(problems)} problem(s)" if problems else f"{submission}: valid")
+    return bool(problems)
+
+
+def _ids(articles: Iterable[Any]) -> list[str]:
+    return [article.news_id for article in articles]
+
+
+def evaluate(
+    gold: Annotated[Path, typer.Option(help="Labelled articles.", metavar="FILE")],
+    submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
+    json_file: Annotated[Path | None, typer.Option("--json", help="Also write every figure as JSON.")] = None,
+) -> None:
+    """Score an upload file against labelled articles.
+
+    Example: python run.py evaluate --gold data/sample/test.jsonl --submission submissions/first.txt
+    """
+    from pipeline.artifacts import atomic_write_json
+    from pipeline.metric import evaluate as score
+    from pipeline.metric import format_evaluation
+    from pipeline.read import iter_articles
+    from pipeline.submission import read_submission
+
+    articles = {article.news_id: article.entities or () for article in iter_articles(gold, labelled=True)}
+    evaluation = score(articles, read_submission(submission))
+    typer.echo(format_evaluation(evaluation))
+    if json_file:
+        distinct_outputs(json_file, inputs=(gold, submission))
+        atomic_write_json(json_file, evaluation.to_dict())
+
+
+def demo(
+    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+) -> None:
+    """Run the whole job on the shipped sample: audit, train, predict, check, evaluate.
+
+    Example: python run.py demo
+    """
+    from pipeline.artifacts import new_run_name
+
+    train_file, dev_file, test_file = (sample(name) for name in ("train.jsonl", "dev.jsonl", "test.jsonl"))
+    missing = [path for path in (train_file, dev_file, test_file) if not path.is_file()]
+    if missing:
+        raise ConfigError(f"{missing[0]}: the sample is not there", hint="run from a full checkout")
+    _headline("audit")
+    audit([train_file, dev_file, test_file])
+    _headline("train")
+    run = _train([train_file], dev_file, preset, None, [], new_run_name(f"demo-{preset}"), False, None, False)
+    typer.echo(f"run folder: {run.path}")
+    _headline("predict")
+    details = SUBMISSIONS / f"{run.name}.details.jsonl"
+    submission = _predict(run.name, test_file, None, details, None, None, False)
+    typer.echo(f"upload file: {submission}\ntable: {submission.with_suffix('.csv')}\ndetails: {details}")
+    _headline("check")
+    failed = _check(submission, test_file)
+    _headline("evaluate")
+    evaluate(test_file, submission, run.path / "report" / "test.json")
+    typer.echo(f"figures: {run.path / 'report' / 'test.json'}")
+    if failed:
+        raise typer.Exit(DataError.exit_code)
+
+
+def _headline(title: str) -> None:
+    typer.echo(f"\n== {title} ==")

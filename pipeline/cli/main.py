@@ -1,0 +1,96 @@
+"""Entry point: runs a command and turns every failure into one line and an exit code."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from types import FrameType
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from pipeline import __version__
+from pipeline.cli.commands import audit, check, demo, evaluate, predict, train
+from pipeline.errors import PipelineError
+
+EXIT_BUG = 1
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (demo, audit, train, predict, check, evaluate):
+    app.command()(command)
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug messages.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+) -> None:
+    """Name the core entities of Chinese news articles and the emotion toward each.
+
+    Start with: python run.py demo
+    """
+    logging.getLogger("pipeline").setLevel(logging.DEBUG if debug else logging.INFO)
+    if version:
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code (0, 1 bug, 2 usage, 3 data, 4 artifact, 130 interrupted)."""
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    _prepare_streams()
+    logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        get_command(app).main(arguments, prog_name="run.py", standalone_mode=False)
+    except PipelineError as error:
+        _show(error.message, error.hint, debug="--debug" in arguments)
+        return error.exit_code
+    except typer.TyperException as error:
+        _show(error.format_message(), "run.py --help lists the commands and options", debug=False)
+        return error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        _show("interrupted", None, debug="--debug" in arguments)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:  # the reader of our output, such as head, has gone
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        _show(
+            f"unexpected {type(error).__name__}: {error}",
+            "this is a bug; run again with --debug before the command for the traceback",
+            debug="--debug" in arguments,
+        )
+        return EXIT_BUG
+    return 0
+
+
+def _show(message: str, hint: str | None, *, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    line = " ".join(message.split())
+    sys.stderr.write(f"error: {line}\n" + (f"hint: {hint}\n" if hint else ""))
+
+
+def _prepare_streams() -> None:
+    """Let no terminal encoding stop the program: what it cannot show is written as an escape."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,1 @@
+"""The stages joined: training a run, and predicting with it."""

@@ -1,0 +1,143 @@
+"""Fit what offers and describes candidates, and describe every training article out-of-fold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from pipeline.config import CandidateConfig, Config
+from pipeline.dictionary import read_dictionary
+from pipeline.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
+from pipeline.features.extract import ALL, gold_keys, with_fitted
+from pipeline.parallel import map_chunks
+from pipeline.pruning import Pruner, pruning_matrix
+from pipeline.schema import Article
+from pipeline.text import default_segmenter
+
+CHUNK_SIZE = 32
+MAX_PRUNER_ARTICLES = 4000
+"""Articles the pruner is fitted on: its few weights need no more."""
+
+Labelled = tuple[Article, int]
+"""A training article and its fold."""
+
+
+def dictionary_path(config: CandidateConfig) -> Path | None:
+    """Return the dictionary to use: the default one only where it exists (plain or .gz)."""
+    if not config.dictionary:
+        return None
+    path = Path(config.dictionary)
+    if config.dictionary == CandidateConfig().dictionary:
+        return next((file for file in (path, path.with_name(path.name + ".gz")) if file.is_file()), None)
+    return path
+
+
+def fit_extractor(articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path) -> Extractor:
+    """Read the dictionary, gather gold names by fold, fit the pruners, and save all of it to ``folder``.
+
+    Raises:
+        DataError: the dictionary cannot be read.
+    """
+    options = config.candidates
+    path = dictionary_path(options)
+    names: dict[str, set[int]] = {}
+    for article in articles if options.use_gold_names else ():
+        for key in gold_keys(article):
+            names.setdefault(key, set()).add(folds[article.news_id])
+    extractor = Extractor(
+        options,
+        segmenter=default_segmenter(),
+        dictionary=read_dictionary(path, max_chars=options.max_chars) if path else [],
+        gold_names={name: sorted(names[name]) for name in sorted(names)},
+    )
+    extractor.save(folder)  # the workers load it from there
+    extractor.pruners = _fit_pruners(articles, folds, config, folder)
+    extractor.save(folder)
+    return extractor
+
+
+def _fit_pruners(
+    articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path
+) -> dict[str, Pruner]:
+    chosen = sorted(articles, key=lambda article: article.news_id)
+    if len(chosen) > MAX_PRUNER_ARTICLES:
+        chosen = random.Random(config.seed).sample(chosen, MAX_PRUNER_ARTICLES)
+    rows = _map_articles(_pruning_rows, chosen, folds, config, folder, "pruning")
+    pruners = {}
+    for held_out in [None, *range(config.n_folds)]:
+        kept = [row for article, row in zip(chosen, rows, strict=True) if folds[article.news_id] != held_out]
+        kept = [row for row in kept if len(row[1])]
+        pruners[ALL if held_out is None else str(held_out)] = Pruner.fit(
+            [matrix for matrix, _ in kept], [label for _, label in kept]
+        )
+    return pruners
+
+
+def build_table(
+    articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path
+) -> tuple[FeatureTable, KeyCounts]:
+    """Describe every training article; fitted columns leave the article's fold out.
+
+    Returns:
+        The table, in the order of ``articles``, and the counts of keys over all articles.
+    """
+    rows = _map_articles(_feature_row, articles, folds, config, folder, "features")
+    counted = FoldedKeyCounts()
+    for article, (_, keys, _, _) in zip(articles, rows, strict=True):
+        counted.add(folds[article.news_id], keys, gold_keys(article))
+    counts = {fold: counted.without(fold) for fold in range(config.n_folds)}
+    names: list[str] = []
+    matrices, labels = [], []
+    for article, (static_names, keys, _, matrix) in zip(articles, rows, strict=True):
+        smoothing = config.rerank.hit_rate_smoothing
+        names, full = with_fitted(static_names, matrix, keys, counts[folds[article.news_id]], smoothing)
+        gold = gold_keys(article)
+        matrices.append(full)
+        labels.append(np.array([key in gold for key in keys], dtype=np.float32))
+    table = FeatureTable(
+        names=names,
+        news_ids=[article.news_id for article in articles],
+        keys=[keys for _, keys, _, _ in rows],
+        firsts=[firsts for _, _, firsts, _ in rows],
+        matrices=matrices,
+        labels=labels,
+        n_gold=[len(gold_keys(article)) for article in articles],
+    )
+    return table, counted.without(None)
+
+
+def _map_articles(
+    work: Any, articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path, label: str
+) -> list[Any]:
+    items = [(article, folds[article.news_id]) for article in articles]
+    results = map_chunks(
+        work, items, load=partial(Extractor.load, folder), workers=config.workers, chunk_size=CHUNK_SIZE
+    )
+    return list(tqdm(results, total=len(items), desc=label, unit="article", disable=None))
+
+
+def _pruning_rows(extractor: Extractor, chunk: list[Labelled]) -> list[tuple[np.ndarray, np.ndarray]]:
+    rows = []
+    for article, fold in chunk:
+        offered = extractor.candidates(article, fold)
+        gold = gold_keys(article)
+        matrix = pruning_matrix(offered, extractor.segmenter)
+        rows.append((matrix, np.array([key in gold for key in offered.keys], dtype=np.int8)))
+    return rows
+
+
+def _feature_row(
+    extractor: Extractor, chunk: list[Labelled]
+) -> list[tuple[list[str], list[str], np.ndarray, np.ndarray]]:
+    rows = []
+    for article, fold in chunk:
+        features = extractor.extract(article, fold)
+        kept = features.candidates
+        rows.append((features.names, kept.keys, kept.firsts, features.matrix))
+    return rows

@@ -1,0 +1,31 @@
+"""The resolved configuration as stored with a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from omegaconf import OmegaConf
+
+from pipeline.artifacts import atomic_write_text
+from pipeline.config import Config, config_from_dict
+from pipeline.errors import ArtifactError, ConfigError
+
+
+def save_run_config(path: Path, config: Config) -> None:
+    """Write every option, defaults included, as YAML."""
+    atomic_write_text(path, OmegaConf.to_yaml(OmegaConf.create(config.to_dict())))
+
+
+def load_run_config(path: Path) -> Config:
+    """Read the options of a run.
+
+    Raises:
+        ArtifactError: the file is missing, damaged, or has options that this version does not know.
+    """
+    try:
+        values = OmegaConf.to_container(OmegaConf.load(path))
+        return config_from_dict(values)  # type: ignore[arg-type]
+    except ConfigError as error:
+        raise ArtifactError(f"{path}: {error.message}", hint="train the run again") from error
+    except Exception as error:  # PyYAML and OmegaConf share no base class
+        raise ArtifactError(f"{path}: cannot be read: {error}") from error
