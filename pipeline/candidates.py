@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import IntFlag
 from functools import cached_property
 
@@ -14,7 +14,8 @@ import numpy as np
 from pipeline.config import CandidateConfig
 from pipeline.dictionary import Matcher, has_word_boundaries
 from pipeline.schema import Mention
-from pipeline.text import Document, Segmenter, Words
+from pipeline.taggers.schemes import ScoredSpan
+from pipeline.text import SEPARATOR, Document, Segmenter, Words
 
 
 class Source(IntFlag):
@@ -32,6 +33,8 @@ class Source(IntFlag):
     """The text between quotation marks or brackets."""
     LATIN = 64
     """A run of Latin letters and digits, inner blanks included."""
+    TAGGER = 128
+    """A span that the tagger scored."""
 
 
 FUNCTION_TAGS = frozenset(
@@ -87,6 +90,8 @@ class CandidateSet:
     """int32 (n_occurrences,)."""
     offsets: np.ndarray
     """int64 (n_candidates + 1,)."""
+    tagged: Sequence[ScoredSpan] | None = None
+    """The article's spans as the tagger scored them; None without a tagger."""
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -119,15 +124,21 @@ class CandidateSet:
 
     def surface(self, index: int) -> str:
         """Return the spelling to write out: the most frequent slice of the article, the earlier at a tie."""
-        return Counter(mention.surface for mention in self.mentions(index)).most_common(1)[0][0]
+        spans = self.spans(index)
+        spans = [span for span in spans if not self.document.has_reference_blank(*span)] or spans
+        return Counter(self.document.mention(*span).surface for span in spans).most_common(1)[0][0]
 
     def take(self, rows: np.ndarray) -> CandidateSet:
         """Return the candidates of the given rising row numbers."""
         counts = self.counts[rows]
         offsets = np.concatenate(([0], np.cumsum(counts)))
         flat = np.repeat(self.offsets[rows] - offsets[:-1], counts) + np.arange(offsets[-1])
-        return CandidateSet(
-            self.document, self.words, [self.keys[row] for row in rows], self.sources[rows], self.starts[flat], offsets
+        return replace(
+            self,
+            keys=[self.keys[row] for row in rows],
+            sources=self.sources[rows],
+            starts=self.starts[flat],
+            offsets=offsets,
         )
 
 
@@ -157,13 +168,21 @@ class CandidateGenerator:
             if matcher is not None
         ]
 
-    def generate(self, document: Document) -> CandidateSet:
-        """Return every candidate of an article, in order of first occurrence."""
+    def generate(self, document: Document, tagged: Iterable[str] = ()) -> CandidateSet:
+        """Return every candidate of an article, in order of first occurrence; ``tagged`` are the tagger's."""
         words = self.segmenter.cut(document.text)
         sources: dict[str, int] = {}
         for key, source in self._offers(document, words):
             sources[key] = sources.get(key, 0) | source
-        return locate(document, words, sources)
+        for key in tagged:
+            if len(key) <= self.config.max_chars:
+                sources[key] = sources.get(key, 0) | Source.TAGGER
+        found = locate(document, words, sources)
+        if not document.has_reference_blank(0, len(document.text)):
+            return found
+        # What stands only where a blank is written as a reference ("&nbsp;") has no spelling to write out.
+        spelt = [not all(document.has_reference_blank(*span) for span in found.spans(row)) for row in range(len(found))]
+        return found.take(np.flatnonzero(spelt))
 
     def _offers(self, document: Document, words: Words) -> Iterator[tuple[str, Source]]:
         text, max_chars = document.text, self.config.max_chars
@@ -172,7 +191,7 @@ class CandidateGenerator:
             for start, stop in matcher.find(text):
                 yield text[start:stop], source
         for match in _TITLE_MARKS.finditer(text):
-            yield match.group(), Source.TITLE_MARKS
+            yield from _trimmed(match.group(), Source.TITLE_MARKS)
             yield from _trimmed(match[1], Source.TITLE_MARKS)
         for match in _QUOTES.finditer(text):
             yield from _trimmed(match[1], Source.QUOTES)
@@ -192,7 +211,7 @@ class CandidateGenerator:
         for first, form in enumerate(forms):
             if not is_edge[first]:
                 continue
-            if len(form) > 1:
+            if 1 < len(form) <= self.config.max_chars:
                 yield form, Source.WORD
             n_words, nominal = 1, is_noun[first]
             for last in range(first + 1, len(forms)):
@@ -223,10 +242,13 @@ def _trimmed(key: str, source: Source) -> Iterator[tuple[str, Source]]:
 
 
 def locate(document: Document, words: Words, sources: dict[str, int]) -> CandidateSet:
-    """Find every occurrence of the keys of ``sources`` and return those that occur as a CandidateSet."""
+    """Find every occurrence of the keys of ``sources`` and return those that occur as a CandidateSet.
+
+    A key that holds a line break is never found: it could begin in the title and end in the content.
+    """
     text = document.text
     found: dict[str, list[int]] = {}
-    for start, stop in Matcher(sources).find(text):
+    for start, stop in Matcher(key for key in sources if SEPARATOR not in key).find(text):
         found.setdefault(text[start:stop], []).append(start)
     keys = sorted(found, key=lambda key: (found[key][0], -len(key)))
     counts = np.fromiter((len(found[key]) for key in keys), np.int64, len(keys))

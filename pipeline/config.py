@@ -40,7 +40,7 @@ class CandidateConfig:
     max_words: int = 6
     """Longest run of adjacent words joined into one candidate."""
     max_chars: int = 20
-    """Longest candidate, in normalised characters."""
+    """Longest word, word run, dictionary or Latin name, in normalised characters; titles in 《》 may have 40."""
     max_candidates: int = 150
     """Candidates kept in an article after pruning."""
 
@@ -55,11 +55,11 @@ class RerankConfig:
     """LightGBM over the candidates of an article."""
 
     objective: Literal["binary", "lambdarank"] = "binary"
-    n_estimators: int = 400
+    n_estimators: int = 500
     learning_rate: float = 0.03
     num_leaves: int = 15
     min_child_samples: int = 40
-    feature_fraction: float = 0.5
+    feature_fraction: float = 0.3
     bagging_fraction: float = 0.8
     reg_lambda: float = 5.0
     n_bags: int = 1
@@ -86,14 +86,14 @@ class RerankConfig:
 class HeadConfig:
     """Sizes of a sentiment head's network."""
 
-    embedding_dim: int = 128
-    hidden_dim: int = 96
-    """Hidden size of the recurrent layers (of each direction)."""
+    embedding_dim: int = 64
+    hidden_dim: int = 48
+    """Hidden size of the recurrent layers."""
     dropout: float = 0.4
     af_operator: Literal["convolution", "correlation"] = "correlation"
     """Fusion of word and target in AF-LSTM: circular convolution or circular correlation."""
     af_normalise: bool = True
-    """Layer-normalise the fused vectors of AF-LSTM before attention."""
+    """Layer-normalise what AF-LSTM fuses: the states of the words, and the target."""
 
     def __post_init__(self) -> None:
         _between("head.embedding_dim", self.embedding_dim, 2, 4096)
@@ -105,7 +105,7 @@ class HeadConfig:
 class TrainingConfig:
     """The training loop shared by every network."""
 
-    max_epochs: int = 12
+    max_epochs: int = 8
     batch_size: int = 64
     learning_rate: float = 2e-3
     weight_decay: float = 1e-2
@@ -114,8 +114,13 @@ class TrainingConfig:
     max_grad_norm: float = 1.0
     patience: int = 3
     """Epochs without a better development figure before training stops."""
+    accumulate_batches: int = 1
+    """Batches whose gradients are added up before a step."""
+    mixed_precision: Literal["no", "bf16"] = "no"
+    """Number format of matrix products; bf16 is faster where the processor has it, and a little less exact."""
 
     def __post_init__(self) -> None:
+        _between("training.accumulate_batches", self.accumulate_batches, 1, 1024)
         _between("training.max_epochs", self.max_epochs, 1, 10_000)
         _between("training.batch_size", self.batch_size, 1, 65_536)
         _between("training.learning_rate", self.learning_rate, 1e-8, 10.0)
@@ -123,6 +128,106 @@ class TrainingConfig:
         _between("training.warmup_fraction", self.warmup_fraction, 0.0, 1.0)
         _between("training.max_grad_norm", self.max_grad_norm, 1e-6, 1e6)
         _between("training.patience", self.patience, 1, 10_000)
+
+
+MAX_POSITIONS = 512
+"""Most tokens of one input of a tagger, special tokens included: what the usual encoders read."""
+
+
+def _tagger_training() -> TrainingConfig:
+    return TrainingConfig(max_epochs=3, batch_size=16, learning_rate=1e-3)
+
+
+@dataclass
+class TaggerConfig:
+    """Stage one: the sequence labeller that finds candidates and scores them."""
+
+    name: str = "none"
+    """``none``, or a registered tagger: ``lstm``, ``encoder`` (Transformer from random weights), ``bert``."""
+    encoder: str = "builtin:e5-zh-6"
+    """Pre-trained encoder of ``bert``: a folder, ``builtin:e5-zh-3``, ``-6`` or ``-12``, or a name on the model hub."""
+    scheme: Literal["BIO", "BIESO"] = "BIESO"
+    crf: bool = False
+    """Learn the transitions between tags; otherwise each tag is classified alone, and only well-formed ones count."""
+    embedding_dim: int = 128
+    """Size of the token vectors of ``lstm``."""
+    hidden_dim: int = 128
+    """Hidden size of ``lstm``, of each direction."""
+    d_model: int = 512
+    """Size of the states of ``encoder``."""
+    n_layers: int = 6
+    n_heads: int = 8
+    feed_forward_dim: int = 2048
+    dropout: float = 0.1
+    freeze_layers: int = 0
+    """Lowest layers of the pre-trained encoder, embeddings with them, that stay as they are: less to compute."""
+    encoder_learning_rate: float = 1e-4
+    """Of the pre-trained encoder's highest layer; ``training.learning_rate`` is that of everything else."""
+    layer_decay: float = 0.9
+    """Each layer of the pre-trained encoder learns at this multiple of the rate of the one above it."""
+    class_weight_power: float = 0.0
+    """Tags weigh (1 / frequency) ** power in the loss: 0 none, 1 fully balanced."""
+    focal_gamma: float = 0.0
+    """Tags that are right with probability p weigh (1 - p) ** gamma in the loss: 0 is plain cross-entropy."""
+    window_tokens: int = 256
+    """Tokens of the text that are read at a time, in prediction."""
+    overlap_tokens: int = 32
+    """Tokens shared by neighbouring windows, in prediction: every span up to that length lies whole in one of them."""
+    title_tokens: int = 48
+    """Most tokens of the title read beside a window that does not hold it."""
+    train_window_tokens: int = 128
+    train_tokens: int = 256
+    """Tokens read of an article in an epoch: its first window, and others drawn, rather those with mentions; 0 all."""
+    predict_chars: int = 0
+    """Characters of an article that are read in prediction; 0 all. What is cut is counted in the log."""
+    max_span_tokens: int = 30
+    """Longest entity."""
+    min_prob: float = 0.02
+    """Spans of a lower probability are dropped."""
+    dev_fraction: float = 0.0
+    """Share of the training articles by which the best epoch is chosen; 0 keeps the last epoch."""
+    ner_files: list[str] = field(default_factory=list)
+    """Rows with marked entities on which the tagger is trained first, whatever their types."""
+    ner_epochs: int = 3
+    training: TrainingConfig = field(default_factory=_tagger_training)
+
+    def __post_init__(self) -> None:
+        for name, low, high in (
+            ("embedding_dim", 2, 4096),
+            ("hidden_dim", 2, 4096),
+            ("d_model", 2, 8192),
+            ("n_layers", 1, 96),
+            ("n_heads", 1, 128),
+            ("feed_forward_dim", 2, 32_768),
+            ("dropout", 0.0, 0.95),
+            ("freeze_layers", 0, 96),
+            ("encoder_learning_rate", 1e-8, 1.0),
+            ("layer_decay", 0.1, 1.0),
+            ("class_weight_power", 0.0, 2.0),
+            ("focal_gamma", 0.0, 10.0),
+            ("window_tokens", 8, MAX_POSITIONS),
+            ("train_window_tokens", 8, MAX_POSITIONS),
+            ("overlap_tokens", 0, self.window_tokens // 2),
+            ("title_tokens", 0, MAX_POSITIONS // 2),
+            ("train_tokens", 0, 1_000_000),
+            ("predict_chars", 0, 100_000_000),
+            ("max_span_tokens", 1, 200),
+            ("min_prob", 1e-6, 1.0),
+            ("dev_fraction", 0.0, 0.5),
+            ("ner_epochs", 1, 1000),
+        ):
+            _between(f"tagger.{name}", getattr(self, name), low, high)
+        _require(bool(self.encoder), "tagger.encoder must name an encoder")
+        _require(self.d_model % self.n_heads == 0, f"tagger.n_heads {self.n_heads} must divide d_model {self.d_model}")
+        _require(self.d_model % 2 == 0, f"tagger.d_model must be even, got {self.d_model}")
+        weighted = self.class_weight_power > 0 or self.focal_gamma > 0
+        _require(not (self.crf and weighted), "tagger.class_weight_power and tagger.focal_gamma need tagger.crf=false")
+        widest = max(self.window_tokens, self.train_window_tokens) + self.title_tokens
+        # [CLS] window [SEP] title [SEP]
+        _require(
+            widest + 3 <= MAX_POSITIONS,
+            f"tagger.window_tokens and title_tokens are {widest} together, at most {MAX_POSITIONS - 3}",
+        )
 
 
 @dataclass
@@ -135,8 +240,8 @@ class SentimentConfig:
     """``auto`` predicts with the members (alone or averaged) of the best out-of-fold accuracy;
     otherwise one member, or several joined by ``+``."""
     max_context_chars: int = 200
-    """Characters of context a head reads around the mentions of a target."""
-    class_weight_power: float = 0.5
+    """Characters of a target's context: title, and sentences that name it."""
+    class_weight_power: float = 1.0
     """Emotions weigh (1 / frequency) ** power in the loss: 0 none, 1 fully balanced."""
     dev_fraction: float = 0.12
     """Share of the training articles by which a head's best epoch is chosen."""
@@ -163,6 +268,7 @@ class Config:
     workers: int = 2
     """Processes for segmentation, candidates and features, and threads of the models."""
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
+    tagger: TaggerConfig = field(default_factory=TaggerConfig)
     rerank: RerankConfig = field(default_factory=RerankConfig)
     sentiment: SentimentConfig = field(default_factory=SentimentConfig)
     head: HeadConfig = field(default_factory=HeadConfig)
@@ -211,7 +317,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
     try:
         return _to_config(OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.create(values)))
     except OmegaConfBaseException as error:
-        raise ConfigError(_one_line(error)) from error
+        raise ConfigError(f"{error.full_key}: {_one_line(error)}" if error.full_key else _one_line(error)) from error
 
 
 def _merge(sources: Iterable[Path], overrides: Sequence[str]) -> Config:
@@ -223,11 +329,13 @@ def _merge(sources: Iterable[Path], overrides: Sequence[str]) -> Config:
             merged = OmegaConf.merge(merged, OmegaConf.load(path))
         for item in overrides:
             where = f"--set {item}: "
-            merged = OmegaConf.merge(merged, OmegaConf.from_dotlist([item]))
+            key, _, value = item.partition("=")
+            merged = OmegaConf.merge(merged, OmegaConf.from_dotlist([item if value else f'{key}=""']))
         where = ""
         return _to_config(merged)
     except OmegaConfBaseException as error:
-        raise ConfigError(where + _one_line(error)) from error
+        key = f"{error.full_key}: " if error.full_key and error.full_key not in where else ""
+        raise ConfigError(where + key + _one_line(error)) from error
     except (OSError, ValueError, TypeError) as error:
         raise ConfigError(f"{where}not readable as YAML options: {_one_line(error)}") from error
     except Exception as error:
@@ -245,4 +353,6 @@ def _to_config(merged: Any) -> Config:
 
 def _one_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
-    return " ".join(line for line in lines if line and not line.startswith(("full_key", "object_type")))
+    return " ".join(
+        line for line in lines if line and not line.startswith(("full_key", "object_type", "reference_type"))
+    )

@@ -7,8 +7,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import chain, islice
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context, resource_tracker
+from threading import current_thread, main_thread
 from typing import Any, TypeVar
 
 from pipeline.errors import PipelineError
@@ -20,6 +22,7 @@ CHUNKS_AHEAD = 3
 """Chunks in flight for each worker: enough to keep it busy, few enough to bound memory."""
 
 _resource: Any = None
+_load_error: Exception | None = None
 
 
 def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
@@ -62,25 +65,56 @@ def map_chunks(
     # Workers start from nothing ("spawn"): a fork of a process that has run OpenMP code may hang.
     pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_start, initargs=(load,))
     pending: deque[Future[Sequence[Result]]] = deque()
+    others = set(active_children())
+    finished = False
     try:
-        for chunk in chain(head, chunks):
+        with deaf_children():  # the first task starts the processes
+            pending.append(pool.submit(_run, work, head[0]))
+        for chunk in chain(head[1:], chunks):
             pending.append(pool.submit(_run, work, chunk))
             if len(pending) >= workers * CHUNKS_AHEAD:
                 yield from pending.popleft().result()
         while pending:
             yield from pending.popleft().result()
+        finished = True
     except BrokenProcessPool as error:
         raise PipelineError("a worker process died (out of memory?)", hint="try --set workers=1") from error
     finally:
+        started = set(active_children()) - others
         pool.shutdown(wait=False, cancel_futures=True)
+        if not finished:  # they only read, and nobody waits for what they work on
+            for process in started:
+                process.terminate()
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Let processes started here ignore Ctrl-C: it reaches the whole group, and the main process alone answers it.
+
+    A worker that is still importing would else die of it with a traceback. The main process gets what came meanwhile.
+    """
+    if current_thread() is not main_thread():
+        yield
+        return
+    resource_tracker.ensure_running()  # it would unblock the signal when it starts
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
 
 
 def _start(load: Callable[[], Any]) -> None:
-    global _resource
-    # Ctrl-C reaches the whole group; the main process alone answers it.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    _resource = load()
+    global _resource, _load_error
+    try:
+        _resource = load()
+    except Exception as error:  # raised by the first chunk; here it would only break the pool, its reason lost
+        _load_error = error
 
 
 def _run(work: Callable[[Any, list[Item]], Sequence[Result]], chunk: list[Item]) -> Sequence[Result]:
+    if _load_error is not None:
+        raise _load_error
     return work(_resource, chunk)

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pipeline.candidates import CandidateSet, Source
 from pipeline.errors import ArtifactError
+from pipeline.tagging import tagger_columns
 from pipeline.text import Segmenter
 
 COLUMNS = (
@@ -26,6 +27,8 @@ COLUMNS = (
     "length",
     "length_squared",
     "corpus_frequency",
+    "tagger_max",
+    "tagger_title_max",
     *(f"from_{source.name}".lower() for source in Source),
 )
 """Columns of ``pruning_matrix``, stored with the weights and compared when they are loaded."""
@@ -38,6 +41,7 @@ def pruning_matrix(candidates: CandidateSet, segmenter: Segmenter) -> np.ndarray
     first = candidates.firsts.astype(np.float64)
     in_title = first < candidates.document.content_start
     length = candidates.lengths.astype(np.float64)
+    tagger = tagger_columns(candidates, candidates.tagged or ())
     columns = [
         log_tf,
         tf / tf.max(initial=1),
@@ -48,6 +52,8 @@ def pruning_matrix(candidates: CandidateSet, segmenter: Segmenter) -> np.ndarray
         length,
         length**2,
         np.array([segmenter.log_frequency(key) for key in candidates.keys]),
+        tagger["max"],
+        tagger["title_max"],
         *((candidates.sources & int(source)) > 0 for source in Source),
     ]
     return np.stack(columns, axis=1).astype(np.float64) if len(candidates) else np.empty((0, len(COLUMNS)))
@@ -63,6 +69,8 @@ class Pruner:
     @classmethod
     def fit(cls, matrices: Sequence[np.ndarray], labels: Sequence[np.ndarray]) -> Pruner:
         """Fit the weights on the candidates of several articles; labels are 1 for gold entities."""
+        if not matrices:
+            return cls(np.zeros(len(COLUMNS)))
         stacked = np.vstack(matrices)
         scale = np.maximum(stacked.std(axis=0), 1e-9)
         gold = np.concatenate(labels)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,8 @@ from pipeline.features.groups import GROUPS
 from pipeline.features.statistics import KeyCounts
 from pipeline.pruning import Pruner
 from pipeline.schema import Article
+from pipeline.taggers.schemes import ScoredSpan
+from pipeline.tagging import tagger_keys
 from pipeline.text import Document, Segmenter, default_segmenter, match_key
 
 ALL = "all"
@@ -119,8 +122,10 @@ class Extractor:
         self._dictionary = Matcher(dictionary) if dictionary else None
         self._generators: dict[int | None, CandidateGenerator] = {}
 
-    def candidates(self, article: Article, fold: int | None = None) -> CandidateSet:
-        """Return every candidate of an article, unpruned."""
+    def candidates(
+        self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
+    ) -> CandidateSet:
+        """Return every candidate of an article, unpruned; ``spans`` are the tagger's, in a run with a tagger."""
         if fold not in self._generators:
             names = [name for name, folds in self.gold_names.items() if any(other != fold for other in folds)]
             self._generators[fold] = CandidateGenerator(
@@ -129,12 +134,16 @@ class Extractor:
                 dictionary=self._dictionary,
                 gold_names=Matcher(names) if names else None,
             )
-        return self._generators[fold].generate(Document.of(article))
+        document = Document.of(article)
+        found = self._generators[fold].generate(document, tagger_keys(document, spans or ()))
+        return replace(found, tagged=spans)
 
-    def extract(self, article: Article, fold: int | None = None) -> ArticleFeatures:
+    def extract(
+        self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
+    ) -> ArticleFeatures:
         """Return the pruned candidates of an article with the columns that need no other article."""
         pruner = self.pruners[ALL if fold is None else str(fold)]
-        kept = pruner.keep(self.candidates(article, fold), self.segmenter, self.config.max_candidates)
+        kept = pruner.keep(self.candidates(article, fold, spans), self.segmenter, self.config.max_candidates)
         return static_features(kept, self.segmenter)
 
     def save(self, folder: Path) -> None:
@@ -162,7 +171,7 @@ class Extractor:
             )
         try:
             listing = gzip.decompress((folder / "dictionary.txt.gz").read_bytes()).decode()
-        except (OSError, EOFError, UnicodeDecodeError) as error:
+        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
             raise ArtifactError(f"{folder / 'dictionary.txt.gz'}: cannot be read: {error}") from error
         pruners = {name: Pruner.from_dict(weights) for name, weights in read_json(folder / "pruners.json").items()}
         return cls(
@@ -191,5 +200,5 @@ def load_counts(folder: Path) -> KeyCounts:
     path = folder / "key_counts.json.gz"
     try:
         return KeyCounts.from_dict(json.loads(gzip.decompress(path.read_bytes())))
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise ArtifactError(f"{path}: cannot be read: {error}") from error

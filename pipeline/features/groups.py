@@ -12,6 +12,7 @@ import numpy as np
 
 from pipeline.candidates import NAME_SUFFIXES, Source
 from pipeline.features.context import Columns, FeatureContext, rank_descending
+from pipeline.tagging import tagger_columns
 
 _OPENING = np.array([ord(char) for char in "《“「『‘【[(\"'"])
 _TAG_CLASSES = ("n", "nr", "ns", "nt", "nz", "v", "a", "m", "eng", "j", "other", "unknown")
@@ -105,7 +106,7 @@ def shape(context: FeatureContext) -> Columns:
         "has_blank": np.array([" " in key for key in keys]),
         "has_marks": np.array([unicodedata.category(key[0])[0] == "P" for key in keys]),
         "looks_like_person": np.array([key[0] in _SURNAMES and 2 <= len(key) <= 3 for key in keys]),
-        "suffix": np.array([suffix.get(key[-2:], suffix.get(key[-1:], np.nan)) for key in keys]),
+        "suffix": np.array([next((suffix[key[-n:]] for n in (3, 2, 1) if key[-n:] in suffix), np.nan) for key in keys]),
         "repeats_character": np.array([len(set(key)) < len(key) for key in keys]),
     }
 
@@ -118,8 +119,9 @@ def words(context: FeatureContext) -> Columns:
     last = np.searchsorted(bounds, context.stops, side="left") - 1
     aligned = (bounds[first] == context.starts) & (bounds[last + 1] == context.stops)
     at_first = context.candidates.offsets[:-1]
-    before = classes[np.maximum(first - 1, 0)]
-    after = classes[np.minimum(last + 1, len(classes) - 1)]
+    # Outside the text there is no word, as there is none in the dictionary for a line break.
+    padded = np.pad(classes, 1, constant_values=_tag_class(""))
+    before, after = padded[first], padded[last + 2]
     verb = _TAG_CLASSES.index("v")
     keys = context.candidates.keys
     return {
@@ -224,5 +226,11 @@ def document(context: FeatureContext) -> Columns:
     return {name: np.full(n, value, dtype=np.float64) for name, value in values.items()}
 
 
-GROUPS = (counts, title, positions, shape, words, nesting, neighbours, sources, document)
+def tagger(context: FeatureContext) -> Columns:
+    """How the tagger scored the mentions; no columns in a run without a tagger."""
+    candidates = context.candidates
+    return {} if candidates.tagged is None else tagger_columns(candidates, candidates.tagged)
+
+
+GROUPS = (counts, title, positions, shape, words, nesting, neighbours, sources, document, tagger)
 """Groups that read the article alone, in the order of the reranker's columns."""

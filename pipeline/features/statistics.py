@@ -42,9 +42,9 @@ class KeyCounts:
         return np.where(weight > 0, rates, self.prior)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the counts as JSON values; keys offered once and never gold are left out."""
-        kept = {key: list(pair) for key, pair in sorted(self.table.items()) if pair[0] > 1 or pair[1] > 0}
-        return {"n_articles": self.n_articles, "n_offered": self.n_offered, "n_gold": self.n_gold, "table": kept}
+        """Return the counts as JSON values."""
+        table = {key: list(pair) for key, pair in sorted(self.table.items())}
+        return {"n_articles": self.n_articles, "n_offered": self.n_offered, "n_gold": self.n_gold, "table": table}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, object]) -> KeyCounts:
@@ -82,7 +82,10 @@ class FoldedKeyCounts:
             pair[1] += key in hits
 
     def without(self, fold: int | None) -> KeyCounts:
-        """Return the counts over every fold but one; over all with None."""
+        """Return the counts over every fold but one; over all with None.
+
+        Keys offered once and never gold are left out of the table: they are most of it and say little.
+        """
         table: dict[str, tuple[int, int]] = {}
         totals = [0, 0, 0]
         for other in sorted(self._folds):
@@ -92,4 +95,5 @@ class FoldedKeyCounts:
             for key, (offered, gold) in self._folds[other].items():
                 seen = table.get(key, (0, 0))
                 table[key] = (seen[0] + offered, seen[1] + gold)
-        return KeyCounts(totals[0], totals[1], totals[2], table)
+        kept = {key: pair for key, pair in table.items() if pair[0] > 1 or pair[1] > 0}
+        return KeyCounts(totals[0], totals[1], totals[2], kept)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,6 +49,24 @@ class Document:
     @cached_property
     def _sentence_starts(self) -> list[int]:
         return [start for start, _ in self.sentences]
+
+    @cached_property
+    def _reference_blanks(self) -> list[int]:
+        """Positions of blanks that are an HTML reference (``&nbsp;``) in the untouched field."""
+        found = []
+        for part, raw, shift in (
+            (self.title, self.article.title, 0),
+            (self.content, self.article.content, self.content_start),
+        ):
+            if "&" in raw:
+                spans = enumerate(zip(part.text, part.starts, part.ends, strict=True), shift)
+                found += [position for position, (char, start, end) in spans if char == " " and "&" in raw[start:end]]
+        return found
+
+    def has_reference_blank(self, start: int, stop: int) -> bool:
+        """Tell whether a blank of the span is written as an HTML reference, so that no name should be cut out there."""
+        blanks = self._reference_blanks
+        return bisect_left(blanks, start) < bisect_left(blanks, stop)
 
     def mention(self, start: int, stop: int) -> Mention:
         """Map a span of ``text`` to the untouched field it lies in."""

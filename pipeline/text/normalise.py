@@ -18,7 +18,7 @@ BREAK = "\n"
 _URL_CHARS = r"[\w.~:/?#\[\]@!$&'()*+;=%,-]"
 _SPECIAL = re.compile(
     # A URL may hold Chinese path segments, but only where more of the URL follows.
-    rf"(?P<url>(?:https?://|www\.)(?a:{_URL_CHARS}+)(?:[\u4e00-\u9fff]+(?=[/?=&#%])(?a:{_URL_CHARS}+))*)"
+    rf"(?P<url>(?i:https?://|www\.)(?a:{_URL_CHARS}+)(?:[\u4e00-\u9fff]+(?=[/?=&#%])(?a:{_URL_CHARS}+))*)"
     r"|(?P<tag></?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>]{0,300})?/?>)"
     r"|(?P<reference>&(?:amp;)*(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});)"
 )
@@ -87,7 +87,10 @@ def normalise(raw: str) -> NormalisedText:
         position = match.end()
         if match.lastgroup == "reference":
             decoded = _decode_reference(match.group())
-            add("".join(_TABLE[char] for char in decoded), match.start(), match.end())
+            if decoded == match.group():  # no such reference ("AT&TX;"): plain characters
+                _add_plain(raw, match.start(), match.end(), forms, starts, ends)
+            else:
+                add("".join(_TABLE[char] for char in decoded), match.start(), match.end())
             continue
         if match.lastgroup == "url":
             position -= len(match.group()) - len(match.group().rstrip(_TRAILING_STOP))

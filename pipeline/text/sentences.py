@@ -9,7 +9,7 @@ MAX_PROTECTED_CHARS = 60
 
 _PAIRS = (("《", "》"), ("〈", "〉"), ("“", "”"), ("‘", "’"), ("「", "」"), ("『", "』"), ('"', '"'))
 _PROTECTED = "|".join(f"{left}[^{left}{right}\n]{{0,{MAX_PROTECTED_CHARS}}}{right}" for left, right in _PAIRS)
-_SCANNER = re.compile(rf"(?:{_PROTECTED})|(?P<end>(?:[。!?！？…]|\.{{3,}})+[”’」』》〉)）\]】\"']*|\n+)")
+_SCANNER = re.compile(rf"(?:{_PROTECTED})|(?P<end>(?:[。!?！？…]|\.{{3,}})+[”’」』》〉)）\]】\"']*\n*|\n+)")
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:

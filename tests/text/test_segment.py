@@ -1,0 +1,87 @@
+"""Segmentation: lossless, private, and word for word what jieba gives."""
+
+from __future__ import annotations
+
+import logging
+import math
+import random
+import tempfile
+from importlib.metadata import version
+from itertools import pairwise
+from pathlib import Path
+
+import jieba
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pipeline.text import Segmenter, default_segmenter
+
+PIECES = [
+    *"松果云杉的了在。，！\n 《》“”-·😀é",
+    "iPhone 12",
+    "北京大学",
+    "研究所",
+    "3.5%",
+    "http",
+    "很高兴",
+    "\r\n",
+    "\ud800",
+    "\x00",
+]
+mixed = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=15).map("".join)
+
+
+@given(mixed)
+def test_words_joined_give_the_text_back(text: str) -> None:
+    words = default_segmenter().cut(text)
+    assert "".join(words.forms) == text
+    assert all(words.forms)
+    assert len(words.starts) == len(words.forms) + 1
+    assert words.starts[-1] == len(text)
+    assert [text[a:b] for a, b in pairwise(words.starts)] == words.forms
+
+
+def test_empty_text_has_no_words() -> None:
+    words = default_segmenter().cut("")
+    assert (words.forms, words.starts) == ([], [0])
+
+
+def test_cuts_as_jieba_does_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    ours.mkdir()
+    theirs.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(ours))
+    segmenter = Segmenter()
+    rng = random.Random(0)
+    texts = ["".join(rng.choice(PIECES) for _ in range(30)) for _ in range(60)]
+    cuts = [segmenter.cut(text).forms for text in texts]
+    assert not list(ours.iterdir())
+    plain = jieba.Tokenizer()
+    plain.tmp_dir = str(theirs)
+    monkeypatch.setattr(logging.getLogger("jieba"), "disabled", True)
+    assert cuts == [plain.lcut(text) for text in texts]
+
+
+def test_tags_come_from_the_dictionary() -> None:
+    segmenter = default_segmenter()
+    tags = [segmenter.tag(word) for word in ("北京", "的", "公司", "\n", "松果云杉")]
+    assert tags == ["ns", "uj", "n", "", ""]
+
+
+def test_log_frequencies() -> None:
+    segmenter = default_segmenter()
+    unknown = segmenter.log_frequency("松果云杉")
+    assert segmenter.log_frequency("的") > segmenter.log_frequency("北京") > unknown
+    assert segmenter.log_frequency("的") < 0
+    # "中华人民共" is in jieba's table only because a longer word begins with it.
+    assert segmenter.log_frequency("中华人民共") == unknown == segmenter.log_frequency("")
+    assert math.isfinite(unknown)
+
+
+def test_is_named_after_backend_and_version() -> None:
+    assert Segmenter.name == f"jieba-{version('jieba')}"
+
+
+def test_default_is_built_once() -> None:
+    assert default_segmenter() is default_segmenter()
