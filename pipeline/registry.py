@@ -14,6 +14,13 @@ HEADS: dict[str, str] = {
 }
 """Sentiment heads: target heads and document baselines, all mapping a batch to (batch, n_classes)."""
 
+TAGGERS: dict[str, str] = {
+    "lstm": "pipeline.taggers.lstm:LSTMTagger",
+    "encoder": "pipeline.taggers.encoder:EncoderTagger",
+    "bert": "pipeline.taggers.bert:BertTagger",
+}
+"""Sequence labellers, all mapping a batch of windows to (batch, window_len, n_tags)."""
+
 
 def unknown_name(kind: str, name: str, known: Mapping[str, object]) -> ConfigError:
     """Build the error for a name that is not registered, with the nearest known one."""

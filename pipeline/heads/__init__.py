@@ -1,0 +1,1 @@
+"""Sentiment heads: one file each, registered in ``pipeline.registry.HEADS``."""

@@ -1,0 +1,97 @@
+"""What stage two reads of an article: its title and the sentences that name the target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from pipeline.dictionary import has_word_boundaries
+from pipeline.schema import Emotion, Target
+from pipeline.text import SEPARATOR, Document, match_key
+from pipeline.vocab import window_around
+
+Span = tuple[int, int]
+
+
+def find_mentions(text: str, key: str) -> list[Span]:
+    """Return the spans of a normalised name, left to right, without overlap.
+
+    An occurrence inside a longer Latin run counts only where there is no other.
+    """
+    spans: list[Span] = []
+    position = text.find(key) if key else -1
+    while position >= 0:
+        spans.append((position, position + len(key)))
+        position = text.find(key, position + len(key))
+    return [span for span in spans if has_word_boundaries(text, *span)] or spans
+
+
+def make_target(document: Document, name: str, *, max_chars: int, emotion: Emotion | None = None) -> Target:
+    """Build the example of one entity: the title, then each sentence that names it, in reading order.
+
+    The first mention is marked. Sentences are taken until ``max_chars`` is full; the last is cut on the sides away
+    from the name. A title without the name leaves half the room. A name that does not occur gets the article's lead.
+    """
+    mentions = find_mentions(document.text, match_key(name))
+    text = ""
+    moved: list[Span] = []
+    for start, stop, (first, last) in _pieces(document, mentions) if mentions else ():
+        names_it = first < last
+        room = max_chars - len(text) if names_it else max_chars // 2
+        if moved and room < last - first:
+            break
+        # The first mention goes in whole, whatever the limit.
+        lower, upper = window_around(stop - start, first - start, last - start, max(room, last - first))
+        lower, upper = start + lower, start + upper
+        shift = len(text) - lower
+        moved += [(a + shift, b + shift) for a, b in mentions if lower <= a and b <= upper]
+        text += document.text[lower:upper].rstrip() + SEPARATOR
+    if moved:
+        (start, stop), text = moved[0], text.removesuffix(SEPARATOR)
+    else:
+        start, stop, text = 0, 0, document.text[:max_chars]
+    return Target(
+        text=text,
+        start=start,
+        stop=stop,
+        name=name,
+        emotion=emotion,
+        group=document.article.news_id,
+        mentions=tuple(moved),
+        document=document.text,
+    )
+
+
+def gold_targets(documents: Iterable[Document], *, max_chars: int) -> list[Target]:
+    """Build one labelled example for every gold entity."""
+    return [
+        make_target(document, entity.name, max_chars=max_chars, emotion=entity.emotion)
+        for document in documents
+        for entity in document.article.entities or ()
+    ]
+
+
+def gold_emotions(examples: Sequence[Target]) -> list[Emotion]:
+    """Return the emotion of each example.
+
+    Raises:
+        ValueError: one has none.
+    """
+    for example in examples:
+        if example.emotion is None:
+            raise ValueError(f"target {example.name!r} of {example.group!r} has no gold emotion")
+    return [example.emotion for example in examples if example.emotion is not None]
+
+
+def _pieces(document: Document, mentions: list[Span]) -> Iterator[tuple[int, int, Span]]:
+    """Yield start, stop and first mention of the title, then of each sentence of the content that names the target."""
+    done = len(document.title.text)
+    first = mentions[0]
+    if done:
+        yield 0, done, first if first[1] <= done else (0, 0)
+    for mention in mentions:
+        if mention[0] < done:
+            continue
+        start, stop = document.sentences[document.sentence_at(mention[0])]
+        # A name may hold a full stop, and then runs on into the next sentence.
+        start, done = max(start, done), max(stop, mention[1])
+        yield start, done, mention

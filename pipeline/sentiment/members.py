@@ -1,0 +1,92 @@
+"""The contract of stage two's models, the table that builds them, and the row that every one has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+
+import numpy as np
+
+from pipeline.artifacts import atomic_write_json, read_json
+from pipeline.config import Config
+from pipeline.registry import HEADS, unknown_name
+from pipeline.schema import Target
+from pipeline.sentiment.contexts import gold_emotions
+from pipeline.sentiment.scores import Probs, one_hot
+
+if TYPE_CHECKING:
+    from pipeline.training import JsonLinesLog
+
+
+class Member(Protocol):
+    """A model of the emotion toward a target."""
+
+    stops_early: ClassVar[bool]
+    """True: training needs development examples, and the average of the fold models predicts.
+    False: a model fitted once more, on all examples, predicts."""
+
+    def fit(self, examples: Sequence[Target], dev: Sequence[Target]) -> Self:
+        """Learn from labelled examples; ``dev`` is empty unless ``stops_early``."""
+        ...
+
+    def predict_proba(self, examples: Sequence[Target]) -> Probs:
+        """Return the probability of each emotion."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write safetensors and JSON files, nothing that runs code when it is read."""
+        ...
+
+    def load(self, folder: Path) -> Self:
+        """Read what ``save`` wrote."""
+        ...
+
+
+class Majority:
+    """Gives every example the emotions' shares in training."""
+
+    stops_early: ClassVar[bool] = False
+
+    def fit(self, examples: Sequence[Target], dev: Sequence[Target] = ()) -> Self:
+        """Count the emotions."""
+        self.shares_ = one_hot(gold_emotions(examples)).mean(0)
+        return self
+
+    def predict_proba(self, examples: Sequence[Target]) -> Probs:
+        """Repeat the shares."""
+        return np.tile(self.shares_, (len(examples), 1))
+
+    def save(self, folder: Path) -> None:
+        """Write the shares."""
+        atomic_write_json(folder / "shares.json", self.shares_.tolist())
+
+    def load(self, folder: Path) -> Self:
+        """Read the shares."""
+        self.shares_ = np.array(read_json(folder / "shares.json"))
+        return self
+
+
+def build_member(name: str, config: Config, *, seed: int = 0, log: JsonLinesLog | None = None) -> Member:
+    """Construct an unfitted member: ``majority``, ``tfidf`` or a head.
+
+    Args:
+        name: as in ``sentiment.members``.
+        config: its options.
+        seed: of a head's first weights and training.
+        log: gets a JSON line for each epoch of a head.
+
+    Raises:
+        ConfigError: no such member.
+    """
+    if name == "majority":
+        return Majority()
+    if name == "tfidf":
+        from pipeline.sentiment.tfidf import Tfidf  # sklearn, and torch below, are costly to import
+
+        return Tfidf(class_weight_power=config.sentiment.class_weight_power)
+    if name in HEADS:
+        from pipeline.sentiment.head_model import HeadModel
+
+        return HeadModel(name, config, seed=seed, log=log)
+    raise unknown_name("sentiment member", name, {"majority": "", "tfidf": "", **HEADS})

@@ -1,0 +1,205 @@
+"""Stage two: members trained out-of-fold, measured side by side, and the best of them put to work."""
+
+from __future__ import annotations
+
+import logging
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from joblib.externals.loky import get_reusable_executor
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+
+from pipeline.artifacts import StageTimer, atomic_write_json, read_json
+from pipeline.config import Config
+from pipeline.errors import ArtifactError
+from pipeline.folds import out_of_fold
+from pipeline.schema import EMOTIONS, Target
+from pipeline.sentiment.contexts import gold_emotions
+from pipeline.sentiment.members import Member, build_member
+from pipeline.sentiment.scores import Probs, Scores, fit_temperature, with_temperature
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+logger = logging.getLogger(__name__)
+
+AND = "+"
+"""Joins the names of members whose probabilities are averaged."""
+BASELINE = "majority"
+"""Is always measured, so that the table shows what the others gain."""
+
+
+class SentimentStage:
+    """The emotion toward each target.
+
+    ``fit`` trains every member over the same folds, calibrates its out-of-fold probabilities by one temperature, and
+    chooses what predicts. A member that stops early predicts by the average of its fold models,
+    any other by one model fitted on all examples.
+
+    Learnt: ``table_``, the scores of each member and of the averages; ``chosen_``, the row that predicts;
+    ``oof_``, its out-of-fold probabilities with the examples' news_id, name, gold emotion and fold.
+
+    Args:
+        config: options of the run.
+        log: file that gets a JSON line for each epoch of each head.
+    """
+
+    def __init__(self, config: Config, *, log: Path | None = None) -> None:
+        self.config = config
+        self.log = log
+
+    def fit(self, examples: Sequence[Target], folds: Mapping[str, int]) -> Self:
+        """Train, measure and choose.
+
+        Args:
+            examples: labelled targets.
+            folds: the fold of each ``Target.group``, the same as in every other stage.
+        """
+        gold = gold_emotions(examples)
+        fold_of = [folds[example.group] for example in examples]
+        probs: dict[str, Probs] = {}
+        models: dict[str, list[Member]] = {}
+        seconds: dict[str, float] = {}
+        self.temperatures_: dict[str, float] = {}
+        for name in dict.fromkeys([BASELINE, *self.config.sentiment.members]):
+            with StageTimer() as timer:
+                raw, models[name] = self._train(name, examples, fold_of)
+            self.temperatures_[name] = fit_temperature(raw, gold)
+            probs[name] = with_temperature(raw, self.temperatures_[name])
+            seconds[name] = timer.seconds
+        self.table_: list[Scores] = []
+        averages = {row: np.mean([probs[name] for name in row.split(AND)], axis=0) for row in self._rows()}
+        for row, average in averages.items():
+            scores = Scores.of(row, average, gold, seconds=sum(seconds[name] for name in row.split(AND)))
+            logger.info("emotion, out-of-fold: %s accuracy %.4f macro-F1 %.4f", row, scores.accuracy, scores.macro_f1)
+            self.table_.append(scores)
+        self.chosen_ = self._choose()
+        self.oof_ = _oof_table(examples, averages[self.chosen_], fold_of)
+        self.models_ = {
+            name: models[name] or [build_member(name, self.config).fit(examples, ())]
+            for name in self.chosen_.split(AND)
+        }
+        return self
+
+    def predict(self, examples: Sequence[Target]) -> Probs:
+        """Return the probability of each emotion, float64 (n_examples, n_emotions), rows in the examples' order."""
+        if not examples:
+            return np.zeros((0, len(EMOTIONS)))
+        calibrated = [
+            with_temperature(
+                np.mean([model.predict_proba(examples) for model in models], axis=0), self.temperatures_[name]
+            )
+            for name, models in self.models_.items()
+        ]
+        average: Probs = np.mean(calibrated, axis=0)
+        return average
+
+    def save(self, folder: Path) -> None:
+        """Write the chosen members, each in a folder of its own, and the table."""
+        for name, models in self.models_.items():
+            for number, model in enumerate(models):
+                model.save(folder / name / str(number))
+        state = {
+            "chosen": self.chosen_,
+            "n_models": {name: len(models) for name, models in self.models_.items()},
+            "temperatures": self.temperatures_,
+            "table": [asdict(scores) for scores in self.table_],
+        }
+        atomic_write_json(folder / "stage.json", state)
+
+    @classmethod
+    def load(cls, folder: Path, config: Config) -> Self:
+        """Read what ``save`` wrote; ``config`` is that of the run.
+
+        Raises:
+            ArtifactError: a file is missing or unreadable.
+        """
+        state: dict[str, Any] = read_json(folder / "stage.json")
+        stage = cls(config)
+        try:
+            stage.chosen_, stage.temperatures_ = state["chosen"], state["temperatures"]
+            stage.table_ = [Scores(**scores) for scores in state["table"]]
+            stage.models_ = {
+                name: [build_member(name, config).load(folder / name / str(number)) for number in range(count)]
+                for name, count in state["n_models"].items()
+            }
+        except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+            raise ArtifactError(f"{folder}: not a sentiment stage of this configuration ({error})") from error
+        return stage
+
+    def _train(self, name: str, examples: Sequence[Target], fold_of: Sequence[int]) -> tuple[Probs, list[Member]]:
+        """Return the out-of-fold probabilities of a member, and its fold models if those will predict."""
+        keep = build_member(name, self.config).stops_early
+        if keep and self.config.workers > 1:
+            # Workers left over from lighter jobs would take a network's memory for a leak, and stop halfway.
+            get_reusable_executor().shutdown(wait=True)
+        found = out_of_fold(
+            examples,
+            fold_of,
+            fit=partial(_fit_fold, name, self.config, self.log),
+            apply=_apply,
+            workers=self.config.workers,
+            keep_models=keep,
+            description=f"sentiment: {name}",
+        )
+        return np.array(found.results), list(found.models)
+
+    def _rows(self) -> list[str]:
+        """Name the rows of the table: each member, the average of all, and what the configuration asks for."""
+        options = self.config.sentiment
+        real = [name for name in options.members if name != BASELINE]
+        averages = [AND.join(real)] if len(real) > 1 else []
+        asked = [options.choose] if options.choose != "auto" else []
+        return list(dict.fromkeys([BASELINE, *real, *averages, *asked]))
+
+    def _choose(self) -> str:
+        if self.config.sentiment.choose != "auto":
+            return self.config.sentiment.choose
+        return max(self.table_, key=lambda scores: scores.accuracy).member  # the first of equals
+
+
+def _fit_fold(name: str, config: Config, log: Path | None, examples: Sequence[Target], fold: int) -> Member:
+    """Fit a member without one fold, in whatever process: its seed depends on member and fold alone."""
+    seed = zlib.crc32(f"{config.seed}/{name}/{fold}".encode())
+    lines = None
+    if log is not None:
+        from pipeline.training import JsonLinesLog  # imports torch, which prediction may not need
+
+        lines = JsonLinesLog(log, stage="sentiment", member=name, fold=fold)
+    member = build_member(name, config, seed=seed, log=lines)
+    if not member.stops_early:
+        return member.fit(examples, ())
+    return member.fit(*split_dev(examples, fraction=config.sentiment.dev_fraction, seed=seed))
+
+
+def split_dev(examples: Sequence[Target], *, fraction: float, seed: int) -> tuple[list[Target], list[Target]]:
+    """Cut development examples off, by group; a single group serves as both."""
+    groups = sorted({example.group for example in examples})
+    n_dev = max(1, round(len(groups) * fraction))
+    in_dev = {groups[index] for index in np.random.default_rng(seed).permutation(len(groups))[:n_dev]}
+    dev = [example for example in examples if example.group in in_dev]
+    return [example for example in examples if example.group not in in_dev] or dev, dev
+
+
+def _apply(member: Member, examples: Sequence[Target]) -> list[NDArray[np.float64]]:
+    return list(member.predict_proba(examples))
+
+
+def _oof_table(examples: Sequence[Target], probs: Probs, fold_of: Sequence[int]) -> pd.DataFrame:
+    import pandas as pd  # prediction does without
+
+    return pd.DataFrame(
+        {
+            "news_id": [example.group for example in examples],
+            "name": [example.name for example in examples],
+            **{f"p_{emotion.lower()}": probs[:, column] for column, emotion in enumerate(EMOTIONS)},
+            "fold": fold_of,
+            "gold": [emotion.value for emotion in gold_emotions(examples)],
+        }
+    )

@@ -1,0 +1,188 @@
+"""What every registered head must do; a new line in HEADS is tested here before anyone writes a test."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+
+import pytest
+import torch
+from torch.nn import functional
+
+from pipeline.batching import Batch, BatchLoader, Positions, emotion_ids
+from pipeline.config import HeadConfig
+from pipeline.heads.base import Head
+from pipeline.heads.layers import TokenEmbedding
+from pipeline.registry import HEADS, resolve
+from pipeline.schema import Emotion, Target
+from pipeline.vocab import Vocabulary
+
+WORDS = {Emotion.POS: "夸赞香甜", Emotion.NORM: "介绍位置", Emotion.NEG: "批评苦涩"}
+
+
+def item(left: str, name: str, right: str, emotion: Emotion = Emotion.POS) -> Target:
+    span = (len(left), len(left) + len(name))
+    return Target(left + name + right, *span, name, emotion, mentions=(span,) if name else ())
+
+
+TYPICAL = item("今天人们", "银杏书店", "门口排起长队", Emotion.POS)
+EDGES = {
+    "no left": item("", "银杏书店", "门口排队"),
+    "no right": item("人们都爱", "银杏书店", ""),
+    "no context": item("", "银杏书店", ""),
+    "one character": item("人们爱", "杏", "也爱茶"),
+    "one character alone": item("", "杏", ""),
+    "target not in the text": item("", "", "今天下雨了"),
+    "no text": item("", "", ""),
+}
+EXAMPLES = [
+    item("", name, f"很受{WORDS[emotion]}之声", emotion)
+    for name, emotion in zip(
+        ["松果", "银杏", "茶社", "书店", "竹林", "山泉", "石桥", "渡口"],
+        [*Emotion, *Emotion, *list(Emotion)[:2]],
+        strict=True,
+    )
+]
+VOCABULARY = Vocabulary.build((example.text for example in [TYPICAL, *EDGES.values(), *EXAMPLES]), min_count=1)
+CONFIG = HeadConfig(embedding_dim=8, hidden_dim=6, dropout=0.3)
+
+heads = pytest.mark.parametrize("name", list(HEADS))
+
+
+def build(name: str, *, n_classes: int = 3, config: HeadConfig = CONFIG) -> Head:
+    torch.manual_seed(3)
+    head: Head = resolve(HEADS, name, kind="head")(
+        TokenEmbedding(len(VOCABULARY), config.embedding_dim), config, n_classes=n_classes
+    )
+    return head
+
+
+def batch_of(*examples: Target) -> Batch:
+    [batch] = BatchLoader(examples, VOCABULARY, labels=emotion_ids(examples)).epoch()
+    return batch
+
+
+def widen(batch: Batch, extra: int) -> Batch:
+    """Add padding to every axis that has any."""
+
+    def pad(tensor: torch.Tensor) -> torch.Tensor:
+        return functional.pad(tensor, (0, extra))
+
+    parts = {
+        part: Positions(pad(p.index), pad(p.mask))
+        for part in ("target", "left", "right")
+        if (p := getattr(batch, part))
+    }
+    return replace(batch, tokens=pad(batch.tokens), mask=pad(batch.mask), mentions=pad(batch.mentions), **parts)
+
+
+def test_the_heads_of_the_first_version_are_registered() -> None:
+    assert {"ian", "af_lstm"} <= set(HEADS)
+
+
+@heads
+def test_inputs_are_fields_of_the_batch(name: str) -> None:
+    head = resolve(HEADS, name, kind="head")
+    assert set(head.inputs) <= {field.name for field in fields(Batch)}
+    if not head.uses_target:
+        assert not set(head.inputs) & {"target", "left", "right", "mentions"}
+
+
+@heads
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_logits_have_one_row_an_example(name: str, n_classes: int) -> None:
+    logits = build(name, n_classes=n_classes)(batch_of(TYPICAL, *EXAMPLES))
+    assert logits.shape == (9, n_classes)
+    assert logits.dtype == torch.float32
+    assert torch.isfinite(logits).all()
+
+
+@heads
+def test_a_batch_of_one_works(name: str) -> None:
+    head = build(name)
+    assert head(batch_of(TYPICAL)).shape == (1, 3)
+    assert head.eval()(batch_of(TYPICAL)).shape == (1, 3)
+
+
+@heads
+def test_extra_padding_changes_nothing(name: str) -> None:
+    head = build(name).eval()
+    batch = batch_of(TYPICAL, *EXAMPLES)
+    torch.testing.assert_close(head(widen(batch, 9)), head(batch), atol=1e-6, rtol=1e-5)
+
+
+@heads
+def test_batch_mates_change_nothing(name: str) -> None:
+    head = build(name).eval()
+    alone = head(batch_of(TYPICAL))[0]
+    longer = item("今天人们" * 9, "银杏书店", "门口排起长队" * 9)
+    together = batch_of(*EDGES.values(), TYPICAL, longer)
+    row = together.rows.tolist().index(len(EDGES))
+    torch.testing.assert_close(head(together)[row], alone, atol=1e-6, rtol=1e-5)
+
+
+@heads
+@pytest.mark.parametrize("case", EDGES)
+def test_edges_are_finite_with_finite_gradients(name: str, case: str) -> None:
+    head = build(name)
+    batch = batch_of(EDGES[case])
+    logits = head(batch)
+    assert torch.isfinite(logits).all()
+    torch.testing.assert_close(logits.softmax(1).sum(1), torch.ones(1))
+    functional.cross_entropy(logits, batch.labels).backward()
+    assert all(torch.isfinite(p.grad).all() for p in head.parameters() if p.grad is not None)
+
+
+@heads
+def test_attention_covers_the_context_and_nothing_else(name: str) -> None:
+    batch = batch_of(TYPICAL, *EXAMPLES, EDGES["no text"])
+    attention = build(name).eval().explain(batch).attention
+    if attention is None:
+        pytest.skip("a head without attention")
+    assert attention.shape == batch.tokens.shape
+    assert not attention[~batch.mask].any()
+    torch.testing.assert_close(attention.sum(1), batch.mask.any(1).float())
+
+
+@heads
+def test_target_matters_exactly_where_the_head_says_so(name: str) -> None:
+    head = build(name).eval()
+    text = "松果园对面是银杏书店"
+    logits = head(batch_of(*(item(*parts) for parts in (("", text[:3], text[3:]), (text[:6], text[6:], "")))))
+    if head.uses_target:
+        assert not torch.allclose(logits[0], logits[1], atol=1e-5)
+
+
+@heads
+def test_every_parameter_gets_a_gradient(name: str) -> None:
+    head = build(name)
+    batch = batch_of(*EXAMPLES)
+    functional.cross_entropy(head(batch), batch.labels).backward()
+    lacking = [key for key, p in head.named_parameters() if p.grad is None or not p.grad.any()]
+    assert lacking == []
+
+
+@heads
+def test_overfits_eight_examples(name: str) -> None:
+    head = build(name, config=HeadConfig(embedding_dim=16, hidden_dim=12, dropout=0.0))
+    batch = batch_of(*EXAMPLES)
+    optimizer = torch.optim.Adam(head.parameters(), lr=2e-2)
+    for _ in range(150):
+        loss = functional.cross_entropy(head(batch), batch.labels)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    assert loss.item() < 0.05
+    assert (head(batch).argmax(1) == batch.labels).all()
+
+
+@heads
+def test_save_and_load_are_identical(name: str) -> None:
+    from safetensors.torch import load, save
+
+    head = build(name).eval()
+    torch.manual_seed(99)
+    other = resolve(HEADS, name, kind="head")(TokenEmbedding(len(VOCABULARY), 8), CONFIG).eval()
+    batch = batch_of(TYPICAL, *EXAMPLES)
+    assert not torch.equal(other(batch), head(batch))
+    other.load_state_dict(load(save(head.state_dict())))
+    assert torch.equal(other(batch), head(batch))

@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+
+from pipeline.config import Config, HeadConfig, TrainingConfig
+from pipeline.errors import ConfigError
+from pipeline.registry import HEADS
+from pipeline.schema import EMOTIONS, Article, Emotion, Target
+from pipeline.sentiment.contexts import gold_emotions, make_target
+from pipeline.sentiment.members import Majority, build_member
+from pipeline.sentiment.tfidf import PLACEHOLDER, Tfidf, _mask_target
+from pipeline.text import Document
+
+TELLING = {Emotion.POS: "广受夸赞", Emotion.NORM: "位于城东", Emotion.NEG: "遭到批评"}
+NAMES = ["松果茶社", "银杏书店", "竹林乐团", "山泉饭店", "石桥画院"]
+CONFIG = Config(
+    head=HeadConfig(embedding_dim=8, hidden_dim=6, dropout=0.1),
+    training=TrainingConfig(max_epochs=15, batch_size=8, learning_rate=2e-2),
+)
+MEMBERS = ["majority", "tfidf", *HEADS]
+
+
+def examples(n: int, *, emotions: tuple[Emotion, ...] = EMOTIONS) -> list[Target]:
+    """Return articles that say of one name what tells its emotion."""
+    items = []
+    for i in range(n):
+        emotion, name = emotions[i % len(emotions)], NAMES[i % len(NAMES)]
+        article = Article(f"n{i}", f"{name}第{i}天", f"今天天晴。{name}{TELLING[emotion]}。")
+        items.append(make_target(Document.of(article), name, max_chars=60, emotion=emotion))
+    return items
+
+
+@pytest.fixture(scope="module")
+def fitted() -> dict:
+    train, dev = examples(48), examples(9)
+    return {
+        name: (member := build_member(name, CONFIG, seed=5)).fit(train, dev if member.stops_early else ())
+        for name in MEMBERS
+    }
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_probabilities_are_probabilities(fitted: dict, name: str) -> None:
+    probs = fitted[name].predict_proba(examples(7))
+    assert probs.shape == (7, 3)
+    assert probs.dtype == np.float64
+    assert (probs >= 0).all()
+    np.testing.assert_allclose(probs.sum(1), 1)
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_saved_members_predict_the_same_and_hold_no_code(fitted: dict, name: str, tmp_path: Path) -> None:
+    fitted[name].save(tmp_path)
+    again = build_member(name, CONFIG).load(tmp_path)
+    odd = [Target("", 0, 0, "渡口"), Target("银杏书店很好", 0, 4, "银杏书店")]
+    for items in (examples(7), odd):
+        np.testing.assert_array_equal(again.predict_proba(items), fitted[name].predict_proba(items))
+    assert {file.suffix for file in tmp_path.iterdir()} <= {".json", ".safetensors"}
+
+
+@pytest.mark.parametrize("name", [name for name in MEMBERS if name != "majority"])
+def test_members_learn_what_tells_the_emotion(fitted: dict, name: str) -> None:
+    unseen = examples(30)[15:]
+    answers = [EMOTIONS[column] for column in fitted[name].predict_proba(unseen).argmax(1)]
+    right = np.mean([answer == gold for answer, gold in zip(answers, gold_emotions(unseen), strict=True)])
+    assert right > 0.8
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_same_seed_same_member(name: str) -> None:
+    train, dev = examples(18), examples(6)
+
+    def probs() -> np.ndarray:
+        member = build_member(name, CONFIG, seed=8)
+        return member.fit(train, dev if member.stops_early else ()).predict_proba(dev)
+
+    np.testing.assert_array_equal(probs(), probs())
+
+
+def test_majority_gives_the_shares() -> None:
+    train = examples(4, emotions=(Emotion.POS, Emotion.POS, Emotion.NEG, Emotion.POS))
+    np.testing.assert_allclose(Majority().fit(train).predict_proba(train[:2]), [[0.75, 0.0, 0.25]] * 2)
+
+
+def test_unknown_member_is_named() -> None:
+    with pytest.raises(ConfigError, match="unknown sentiment member 'tfidff'"):
+        build_member("tfidff", CONFIG)
+
+
+def test_target_is_masked_in_its_context() -> None:
+    item = Target("松果好，松果甜", 0, 2, "松果", mentions=((0, 2), (4, 6)))
+    assert _mask_target(item) == f"{PLACEHOLDER}好，{PLACEHOLDER}甜"
+    assert _mask_target(Target("松果好", 0, 2, "松果")) == f"{PLACEHOLDER}好"
+
+
+def test_tfidf_equals_scikit_learn_put_together_by_hand() -> None:
+    items = examples(30)
+    found = Tfidf().fit(items).predict_proba(items)
+    features = []
+    for texts, weight in (
+        ([_mask_target(item) for item in items], 1.0),
+        ([item.document for item in items], 1.4),
+        ([f"{PLACEHOLDER}{item.name}{PLACEHOLDER}" for item in items], 0.5),
+    ):
+        vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), sublinear_tf=True, lowercase=False)
+        features.append(weight * vectorizer.fit_transform(texts).toarray())
+    model = LogisticRegression(max_iter=1000, tol=1e-3)
+    model.fit(np.hstack(features), [emotion.value for emotion in gold_emotions(items)])
+    theirs = model.predict_proba(np.hstack(features))[:, [list(model.classes_).index(emotion) for emotion in EMOTIONS]]
+    np.testing.assert_allclose(found, theirs, atol=5e-3)
+
+
+@pytest.mark.parametrize("emotions", [(Emotion.NEG,), (Emotion.NORM, Emotion.NEG)])
+def test_tfidf_stands_emotions_that_training_lacks(emotions: tuple[Emotion, ...]) -> None:
+    items = examples(12, emotions=emotions)
+    probs = Tfidf(class_weight_power=1.0).fit(items).predict_proba(items)
+    absent = [column for column, emotion in enumerate(EMOTIONS) if emotion not in emotions]
+    assert (probs[:, absent] < 1e-9).all()
+    assert [EMOTIONS[column] for column in probs.argmax(1)] == gold_emotions(items)
+
+
+def test_head_model_writes_its_epochs(tmp_path: Path) -> None:
+    from pipeline.training import JsonLinesLog
+
+    log = JsonLinesLog(tmp_path / "log.jsonl", fold=1)
+    build_member("ian", CONFIG, log=log).fit(examples(12), examples(3))
+    lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    assert 1 <= len(lines) <= CONFIG.training.max_epochs
+    assert all(line.startswith('{"fold": 1, "epoch": ') for line in lines)
+
+
+def test_vocabulary_of_a_head_holds_nothing_of_its_dev_examples(fitted: dict) -> None:
+    dev = [Target("罕罕罕罕", 0, 1, "罕", Emotion.POS)]
+    member = build_member("ian", CONFIG).fit(examples(12), dev)
+    assert "罕" not in member.vocabulary_.tokens
