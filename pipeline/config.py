@@ -135,7 +135,7 @@ MAX_POSITIONS = 512
 
 
 def _tagger_training() -> TrainingConfig:
-    return TrainingConfig(max_epochs=3, batch_size=16, learning_rate=1e-3)
+    return TrainingConfig(max_epochs=3, batch_size=8, learning_rate=1e-3)
 
 
 @dataclass
@@ -161,8 +161,9 @@ class TaggerConfig:
     dropout: float = 0.1
     freeze_layers: int = 0
     """Lowest layers of the pre-trained encoder, embeddings with them, that stay as they are: less to compute."""
-    encoder_learning_rate: float = 1e-4
-    """Of the pre-trained encoder's highest layer; ``training.learning_rate`` is that of everything else."""
+    encoder_learning_rate: float = 3e-4
+    """Of the pre-trained encoder's highest layer; ``training.learning_rate`` is that of everything else. The small
+    packaged encoder needs a high one; encoders of 100 million parameters and more want 2e-5 to 5e-5."""
     layer_decay: float = 0.9
     """Each layer of the pre-trained encoder learns at this multiple of the rate of the one above it."""
     class_weight_power: float = 0.0

@@ -1,0 +1,1 @@
+"""Sequence labellers: one file each, registered in ``pipeline.registry.TAGGERS``."""

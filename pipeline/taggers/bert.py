@@ -1,0 +1,108 @@
+"""Tagger on a pre-trained encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from torch import Tensor, nn
+
+from pipeline.config import MAX_POSITIONS, TaggerConfig
+from pipeline.encoders import encoder_folder, load_encoder, restore_encoder
+from pipeline.errors import ArtifactError, ConfigError
+from pipeline.taggers.base import Tagger
+from pipeline.taggers.batches import TagBatch
+from pipeline.taggers.schemes import TagScheme
+from pipeline.taggers.tokens import PieceTokeniser, Tokeniser
+
+
+class BertTagger(Tagger):
+    """A pre-trained encoder whose last states are classified.
+
+    Paper: Devlin et al., NAACL 2019, arXiv:1810.04805. Additions: an optional CRF; learning rates that fall from
+    layer to layer towards the input (Howard and Ruder, ACL 2018, arXiv:1801.06146); lowest layers may be frozen.
+
+    Args:
+        encoder: a transformers model that maps ids, mask and segments to hidden states.
+        scheme: the tags.
+        config: output layer, dropout, frozen layers.
+    """
+
+    tokeniser = PieceTokeniser
+
+    def __init__(self, encoder: Any, scheme: TagScheme, config: TaggerConfig) -> None:
+        super().__init__(encoder.config.hidden_size, scheme, config)
+        self.encoder = encoder
+        self.reads_segments = getattr(encoder.config, "type_vocab_size", 0) > 1
+        layers = encoder_layers(encoder)
+        if config.freeze_layers > len(layers):
+            raise ConfigError(f"tagger.freeze_layers is {config.freeze_layers}, the encoder has {len(layers)} layers")
+        if config.freeze_layers:
+            # All of what lies below them, too: one trained parameter there would need the gradients of every layer.
+            encoder.requires_grad_(False)
+            nn.ModuleList(layers[config.freeze_layers :]).requires_grad_(True)
+
+    @classmethod
+    def fit_tokeniser(cls, texts: Iterable[str], config: TaggerConfig) -> Tokeniser:
+        """Take the encoder's own tokeniser."""
+        return PieceTokeniser.of_encoder(encoder_folder(config.encoder))
+
+    @classmethod
+    def create(cls, tokeniser: Tokeniser, scheme: TagScheme, config: TaggerConfig) -> Self:
+        """Start from the encoder's weights.
+
+        Raises:
+            ArtifactError: the encoder cannot be loaded, or reads shorter texts than the configuration asks for.
+        """
+        encoder = load_encoder(encoder_folder(config.encoder), n_tokens=len(tokeniser))
+        longest = getattr(encoder.config, "max_position_embeddings", MAX_POSITIONS)
+        asked = max(config.window_tokens, config.train_window_tokens) + config.title_tokens + 3
+        if asked > longest:
+            raise ArtifactError(
+                f"encoder {config.encoder} reads {longest} tokens, tagger.window_tokens and title_tokens need {asked}"
+            )
+        return cls(encoder, scheme, config)
+
+    @classmethod
+    def restore(cls, folder: Path, tokeniser: Tokeniser, scheme: TagScheme, config: TaggerConfig) -> Self:
+        """Build the encoder from its saved configuration, without weights."""
+        return cls(restore_encoder(folder), scheme, config)
+
+    def save_shape(self, folder: Path) -> None:
+        """Write the encoder's configuration."""
+        self.encoder.config.save_pretrained(folder)
+
+    def states(self, batch: TagBatch) -> Tensor:
+        """Return the states of the encoder's last layer: (batch, seq_len, hidden)."""
+        segments = {"token_type_ids": batch.segments} if self.reads_segments else {}
+        output = self.encoder(input_ids=batch.tokens, attention_mask=batch.mask, **segments)
+        states: Tensor = output.last_hidden_state
+        return states
+
+    def parameter_groups(self, config: TaggerConfig) -> list[dict[str, Any]]:
+        """Return a group for each depth of the encoder, and one for what is on top.
+
+        Biases and layer normalisations are not decayed.
+        """
+        layers = encoder_layers(self.encoder)
+        depth_of = {id(p): depth for depth, layer in enumerate(layers, 1) for p in layer.parameters()}
+        in_encoder = {id(parameter) for parameter in self.encoder.parameters()}
+        groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
+        for parameter in self.parameters():
+            if parameter.requires_grad:
+                rate = config.training.learning_rate
+                if id(parameter) in in_encoder:
+                    depth = depth_of.get(id(parameter), 0)  # embeddings lie below the first layer
+                    rate = config.encoder_learning_rate * config.layer_decay ** (len(layers) - depth)
+                groups.setdefault((rate, parameter.ndim > 1), []).append(parameter)
+        return [
+            {"params": members, "lr": rate, **({} if is_matrix else {"weight_decay": 0.0})}
+            for (rate, is_matrix), members in groups.items()
+        ]
+
+
+def encoder_layers(encoder: nn.Module) -> list[nn.Module]:
+    """Return the layers of a transformers encoder, lowest first: the longest list of modules in it."""
+    lists = [list(module) for module in encoder.modules() if isinstance(module, nn.ModuleList)]
+    return max(lists, key=len, default=[])

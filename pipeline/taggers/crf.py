@@ -1,0 +1,133 @@
+"""Linear-chain conditional random field whose impossible tag sequences have probability zero.
+
+Reference: Lafferty et al., ICML 2001. Rows are padded at the end, and their first step is never padding.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from pipeline.taggers.schemes import TagScheme
+
+FORBIDDEN = -1e4
+"""Score of a step that the scheme rules out: exp of it is 0, and gradients stay finite, unlike those of -inf."""
+
+
+class CRF(nn.Module):
+    """Scores of tag sequences: the sum of emissions, transitions, and scores of the first and last tag.
+
+    Args:
+        scheme: gives the tags and which may follow which, at the start, in between and at the end.
+        learns: False keeps all allowed transitions at 0. On log-softmax emissions, that is independent
+            classification of each step, restricted to well-formed sequences.
+    """
+
+    def __init__(self, scheme: TagScheme, *, learns: bool = True) -> None:
+        super().__init__()
+        n_tags = len(scheme.tags)
+        self.transitions = nn.Parameter(torch.zeros(n_tags, n_tags), requires_grad=learns)
+        self.first = nn.Parameter(torch.zeros(n_tags), requires_grad=learns)
+        self.last = nn.Parameter(torch.zeros(n_tags), requires_grad=learns)
+        # Buffers follow the module to its device; these are known from the scheme, so they are not saved.
+        self._allowed: Tensor
+        self._may_begin: Tensor
+        self._may_end: Tensor
+        self._continues: Tensor
+        self._begins_span: Tensor
+        for name in ("allowed", "may_begin", "may_end", "continues", "begins_span"):
+            self.register_buffer(f"_{name}", torch.from_numpy(getattr(scheme, name)), persistent=False)
+        self._label_of = scheme.label_of
+        self.n_labels = len(scheme.labels)
+
+    def log_likelihood(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """Return the log probability of each row's tags.
+
+        Args:
+            emissions: float32 (batch, seq_len, n_tags).
+            tags: int64 (batch, seq_len); a negative tag is unknown, and summed over.
+            mask: bool (batch, seq_len).
+
+        Returns:
+            float32 (batch,).
+        """
+        of_tag = torch.arange(emissions.shape[-1], device=tags.device)
+        possible = (tags[..., None] == of_tag) | (tags[..., None] < 0)
+        return self._log_total(emissions.masked_fill(~possible, FORBIDDEN), mask) - self._log_total(emissions, mask)
+
+    def best_tags(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """Return the most probable tag sequence of each row (Viterbi): int64 (batch, seq_len), 0 at padding."""
+        first, between, last = self._scores()
+        score = emissions[:, 0] + first
+        origins = []
+        for step in range(1, emissions.shape[1]):
+            best, origin = (score[:, :, None] + between).max(1)
+            is_token = mask[:, step, None]
+            score = torch.where(is_token, best + emissions[:, step], score)
+            origins.append(torch.where(is_token, origin, torch.arange(origin.shape[1], device=origin.device)))
+        tag = (score + last).argmax(1)
+        path = [tag]
+        for origin in reversed(origins):
+            tag = origin.gather(1, tag[:, None])[:, 0]
+            path.append(tag)
+        return torch.stack(path[::-1], 1) * mask
+
+    def span_log_probs(self, emissions: Tensor, mask: Tensor, *, max_length: int) -> Tensor:
+        """Return the log probability that a span begins at each step, for every length and label.
+
+        It is the marginal over all tag sequences that hold exactly this span.
+
+        Returns:
+            float32 (batch, seq_len, n_lengths, n_labels): length ``k + 1`` at index ``k`` of the third axis, up to
+            ``max_length`` or the longest row; about ``FORBIDDEN`` where the span leaves the row.
+        """
+        _, between, last = self._scores()
+        seq_len = emissions.shape[1]
+        forward = self._forward(emissions, mask)
+        # A span that has ended may be followed by any tag that does not continue it.
+        after = self._backward(emissions, mask, between.masked_fill(self._continues, FORBIDDEN), between)
+        total = (forward[:, -1] + last).logsumexp(1)
+        going_on = between.masked_fill(~self._continues, FORBIDDEN)
+        inside = forward.masked_fill(~self._begins_span, FORBIDDEN)
+        lengths = []
+        for length in range(1, min(max_length, seq_len) + 1):
+            ended = inside + after[:, length - 1 :] - total[:, None, None]
+            ended = ended.masked_fill(~mask[:, length - 1 :, None], FORBIDDEN)
+            by_label = [ended[..., self._label_of == label].logsumexp(-1) for label in range(self.n_labels)]
+            lengths.append(nn.functional.pad(torch.stack(by_label, -1), (0, 0, 0, length - 1), value=FORBIDDEN))
+            inside = (inside[:, :-1, :, None] + going_on).logsumexp(2) + emissions[:, length:]
+        return torch.stack(lengths, 2)
+
+    def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the scores of the first tag, of each transition, and of the last tag, constraints applied."""
+        return (
+            self.first.masked_fill(~self._may_begin, FORBIDDEN),
+            self.transitions.masked_fill(~self._allowed, FORBIDDEN),
+            self.last.masked_fill(~self._may_end, FORBIDDEN),
+        )
+
+    def _log_total(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        return (self._forward(emissions, mask)[:, -1] + self._scores()[2]).logsumexp(1)
+
+    def _forward(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """Return log sums over the sequences up to each step, its emission included: (batch, seq_len, n_tags).
+
+        Padding repeats the step before it.
+        """
+        first, between, _ = self._scores()
+        sums = [emissions[:, 0] + first]
+        for step in range(1, emissions.shape[1]):
+            following = (sums[-1][:, :, None] + between).logsumexp(1) + emissions[:, step]
+            sums.append(torch.where(mask[:, step, None], following, sums[-1]))
+        return torch.stack(sums, 1)
+
+    def _backward(self, emissions: Tensor, mask: Tensor, out: Tensor, between: Tensor) -> Tensor:
+        """Return log sums over what may follow each step, first going ``out`` of it: (batch, seq_len, n_tags)."""
+        last = self._scores()[2].expand_as(emissions[:, 0])
+        onward, leaving = [last], [last]
+        for step in range(emissions.shape[1] - 1, 0, -1):
+            ahead = (emissions[:, step] + onward[-1])[:, None]
+            is_token = mask[:, step, None]
+            leaving.append(torch.where(is_token, (out + ahead).logsumexp(2), last))
+            onward.append(torch.where(is_token, (between + ahead).logsumexp(2), last))
+        return torch.stack(leaving[::-1], 1)

@@ -1,0 +1,248 @@
+"""A tagger as an estimator: tokeniser, network and training in one; also its decoding."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from accelerate.utils import set_seed
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+
+from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.config import TaggerConfig, TrainingConfig
+from pipeline.errors import ArtifactError, ConfigError, DataError
+from pipeline.registry import TAGGERS, resolve
+from pipeline.taggers.base import Tagger
+from pipeline.taggers.batches import TagBatch, TagBatches
+from pipeline.taggers.data import (
+    LabelledText,
+    LabelReport,
+    TaggedTokens,
+    choose_spans,
+    tag_counts,
+    tag_text,
+    tokenise_text,
+)
+from pipeline.taggers.schemes import ScoredSpan, Span, TagScheme
+from pipeline.taggers.windows import join_windows
+from pipeline.text.normalise import BREAK
+from pipeline.training import JsonLinesLog, n_threads, train
+
+logger = logging.getLogger(__name__)
+
+OUTPUT_LAYER = ("classify.", "crf.")
+"""Beginnings of the names of the weights that belong to a set of tags."""
+
+Found = tuple[int, ScoredSpan]
+"""Row of a batch, and a span in steps of its window."""
+
+
+class TaggerModel:
+    """One registered tagger for one set of entity types.
+
+    Args:
+        config: options; ``name`` says which tagger.
+        labels: entity types; the single "" is one nameless type.
+        seed: of the first weights and of training.
+        threads: threads of torch; the last bits of results depend on it.
+        log: gets a JSON line an epoch.
+    """
+
+    def __init__(
+        self,
+        config: TaggerConfig,
+        *,
+        labels: Sequence[str] = ("",),
+        seed: int = 0,
+        threads: int = 1,
+        log: JsonLinesLog | None = None,
+    ) -> None:
+        self.config = config
+        self.scheme = TagScheme(config.scheme, tuple(labels))
+        self.seed, self.threads, self.log = seed, threads, log
+        self._class: type[Tagger] = resolve(TAGGERS, config.name, kind="tagger")
+
+    def fit(
+        self, texts: Sequence[LabelledText], dev: Sequence[LabelledText] = (), *, start: TaggerModel | None = None
+    ) -> Self:
+        """Train.
+
+        Args:
+            texts: labelled texts.
+            dev: texts whose strict F1 chooses the epoch; without any, the last epoch is kept.
+            start: a tagger of the same kind and sizes to go on from. Its vocabulary is kept; its output layer, too,
+                if it has the same tags.
+
+        Raises:
+            DataError: the texts hold no token.
+        """
+        with n_threads(self.threads):
+            set_seed(self.seed)
+            if start is None:
+                self.tokeniser_ = self._class.fit_tokeniser((text.text for text in texts), self.config)
+                self.network_ = self._class.create(self.tokeniser_, self.scheme, self.config)
+            else:
+                self._go_on_from(start)
+            self._train(texts, dev)
+        return self
+
+    def predict(self, texts: Sequence[LabelledText]) -> list[list[ScoredSpan]]:
+        """Return every span whose marginal probability reaches ``min_prob``, in characters and in order.
+
+        Spans of one text may overlap: each is a hypothesis of its own. None crosses a line break.
+        """
+        return self._decode(texts, self._scored_spans)
+
+    def tag(self, texts: Sequence[LabelledText]) -> list[list[Span]]:
+        """Return the entities of the most probable tags, in characters, in order and without overlap."""
+        found = self._decode(texts, self._best_spans)
+        return [choose_spans(Span(start, stop, label) for start, stop, _, label in spans)[0] for spans in found]
+
+    def save(self, folder: Path) -> None:
+        """Write options, tokeniser and weights; the folder needs no other file to be loaded."""
+        settings = {"config": asdict(self.config), "labels": list(self.scheme.labels)}
+        self.tokeniser_.save(folder)
+        self.network_.save_shape(folder)
+        atomic_write_bytes(folder / "model.safetensors", save(self.network_.state_dict()))
+        atomic_write_json(folder / "tagger.json", settings)
+
+    @classmethod
+    def load(cls, folder: Path, *, labels: Sequence[str] | None = None, threads: int = 1) -> Self:
+        """Read what ``save`` wrote.
+
+        Raises:
+            ArtifactError: a file is missing or damaged, or its labels are not those that are wanted.
+        """
+        path = folder / "tagger.json"
+        settings = read_json(path)
+        if labels is not None and list(labels) != settings["labels"]:
+            raise ArtifactError(f"{path}: tags {_listing(settings['labels'])}, want {_listing(labels)}")
+        try:
+            options = dict(settings["config"])
+            config = TaggerConfig(**{**options, "training": TrainingConfig(**options["training"])})
+            model = cls(config, labels=settings["labels"], threads=threads)
+        except (KeyError, TypeError, ConfigError) as error:
+            raise ArtifactError(f"{path}: not the options of this version ({error})") from error
+        model.tokeniser_ = model._class.tokeniser.load(folder)
+        model.network_ = model._class.restore(folder, model.tokeniser_, model.scheme, config)
+        try:
+            model.network_.load_state_dict(load_file(folder / "model.safetensors"))
+        except Exception as error:  # OSError, RuntimeError, and what safetensors raises
+            reason = " ".join(str(error).split())[:300]
+            raise ArtifactError(f"{folder / 'model.safetensors'}: does not fit the network ({reason})") from error
+        model.network_.eval()
+        return model
+
+    def _go_on_from(self, start: TaggerModel) -> None:
+        if start.config.name != self.config.name:
+            raise ConfigError(f"a {self.config.name} tagger cannot go on from a {start.config.name} tagger")
+        self.tokeniser_ = start.tokeniser_
+        self.network_ = self._class.create(self.tokeniser_, self.scheme, self.config)
+        weights = start.network_.state_dict()
+        if start.scheme != self.scheme:
+            weights = {name: value for name, value in weights.items() if not name.startswith(OUTPUT_LAYER)}
+        self.network_.load_state_dict(weights, strict=start.scheme == self.scheme)
+
+    def _train(self, texts: Sequence[LabelledText], dev: Sequence[LabelledText]) -> None:
+        config, report = self.config, LabelReport()
+        tagged = [tag_text(text, self.tokeniser_, self.scheme, report) for text in texts]
+        logger.info("tagger %s: trained on %d texts with %s", config.name, len(texts), report)
+        if not any(len(text) for text in tagged):
+            raise DataError("the texts to train a tagger on hold no token")
+        batches = self._batches(
+            tagged,
+            window_tokens=config.train_window_tokens,
+            budget=config.train_tokens,
+            seed=self.seed,
+        )
+        if config.class_weight_power:
+            self.network_.tag_weights = _balanced(tag_counts(tagged, len(self.scheme.tags)), config.class_weight_power)
+
+        def loss(network: nn.Module, batch: TagBatch) -> Tensor:
+            value: Tensor = network(batch).loss
+            return value
+
+        def figure(_: nn.Module) -> float:
+            return span_f1([text.spans for text in dev], self.tag(dev))
+
+        for epoch in train(
+            self.network_,
+            batches,
+            loss=loss,
+            evaluate=figure if dev else None,
+            config=config.training,
+            seed=self.seed,
+            parameters=self.network_.parameter_groups(config),
+        ):
+            if self.log is not None:
+                self.log(epoch)
+
+    def _decode(
+        self, texts: Sequence[LabelledText], read: Callable[[Tensor, Tensor], Iterator[Found]]
+    ) -> list[list[ScoredSpan]]:
+        """Run the network over windows of the texts, and join what ``read`` finds in them."""
+        config = self.config
+        tokens = [tokenise_text(text, self.tokeniser_, max_chars=config.predict_chars) for text in texts]
+        if config.predict_chars and (cut := sum(max(0, len(text.text) - config.predict_chars) for text in texts)):
+            logger.info("tagger: %d characters of %d texts were not read (tagger.predict_chars)", cut, len(texts))
+        batches = self._batches(tokens, window_tokens=config.window_tokens, overlap_tokens=config.overlap_tokens)
+        found: dict[int, list[ScoredSpan]] = {}
+        device = next(self.network_.parameters()).device
+        in_bf16 = torch.autocast(device.type, torch.bfloat16, enabled=config.training.mixed_precision == "bf16")
+        with n_threads(self.threads), torch.inference_mode(), in_bf16:
+            for batch in batches.epoch():
+                moved = batch.to(device)
+                for index, span in read(self.network_(moved).emissions, moved.window):
+                    found.setdefault(int(batch.rows[index]), []).append(span)
+        results = []
+        for text, tagged, rows in zip(texts, tokens, batches.rows_of_text, strict=True):
+            windows = [batches.windows[row][1] for row in rows]
+            joined = join_windows(windows, [found.get(row, []) for row in rows])
+            spans = [tagged.characters(span) for span in joined]
+            results.append([span for span in spans if BREAK not in text.text[span.start : span.stop]])
+        return results
+
+    def _scored_spans(self, emissions: Tensor, window: Tensor) -> Iterator[Found]:
+        log_probs = self.network_.crf.span_log_probs(emissions, window, max_length=self.config.max_span_tokens)
+        probs = log_probs.exp().clamp(max=1.0).cpu().numpy()
+        for row, start, length, label in zip(*(probs >= self.config.min_prob).nonzero(), strict=True):
+            prob = round(float(probs[row, start, length, label]), 6)
+            yield int(row), ScoredSpan(int(start), int(start + length + 1), prob, self.scheme.labels[label])
+
+    def _best_spans(self, emissions: Tensor, window: Tensor) -> Iterator[Found]:
+        for row, tags in enumerate(self.network_.crf.best_tags(emissions, window).tolist()):
+            for start, stop, label in self.scheme.decode([self.scheme.tags[tag] for tag in tags]):
+                yield row, ScoredSpan(start, stop, 1.0, label)
+
+    def _batches(self, texts: Sequence[TaggedTokens], **options: Any) -> TagBatches:
+        return TagBatches(
+            texts,
+            self.tokeniser_.special,
+            self.scheme,
+            batch_size=self.config.training.batch_size,
+            title_tokens=self.config.title_tokens,
+            **options,
+        )
+
+
+def span_f1(gold: Sequence[Sequence[Span]], pred: Sequence[Sequence[Span]]) -> float:
+    """Return the micro F1 of exact spans with exact labels over all texts; 1 where nothing is marked nor found."""
+    n_gold, n_pred = sum(map(len, map(set, gold))), sum(map(len, map(set, pred)))
+    n_hit = sum(len(set(marked) & set(found)) for marked, found in zip(gold, pred, strict=True))
+    return 2 * n_hit / (n_gold + n_pred) if n_gold + n_pred else 1.0
+
+
+def _balanced(counts: np.ndarray, power: float) -> Tensor:
+    """Return weights (1 / frequency) ** power whose mean over the tags as they occur is 1."""
+    weights = np.maximum(counts, 1.0) ** -power
+    return torch.tensor(weights * counts.sum() / (weights * counts).sum(), dtype=torch.float32)
+
+
+def _listing(labels: Sequence[str]) -> str:
+    return ", ".join(label or "entity" for label in labels)

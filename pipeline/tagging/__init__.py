@@ -1,0 +1,24 @@
+"""Stage one's tagger: out-of-fold span scores for training articles, scores for new ones, and what follows from them.
+
+A score is the probability that a span names a core entity of its article. It offers candidates, and describes them.
+"""
+
+from pipeline.tagging.spans import (
+    COLUMNS,
+    article_text,
+    gold_text,
+    mention_spans,
+    tagger_columns,
+    tagger_keys,
+)
+from pipeline.tagging.stage import TaggerStage
+
+__all__ = [
+    "COLUMNS",
+    "TaggerStage",
+    "article_text",
+    "gold_text",
+    "mention_spans",
+    "tagger_columns",
+    "tagger_keys",
+]
