@@ -163,7 +163,7 @@ def iter_rows(path: Path, *, labelled: bool | None, report: ReadReport) -> Itera
     Raises:
         DataError: the file cannot be read.
     """
-    for number, line in _lines(path):
+    for number, line in iter_lines(path):
         if line is not None and not line.strip():
             continue
         try:
@@ -175,6 +175,24 @@ def iter_rows(path: Path, *, labelled: bool | None, report: ReadReport) -> Itera
         else:
             report.n_articles += 1
             yield article
+
+
+def iter_json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the numbered JSON objects of a file of other rows than articles; blank lines are no rows.
+
+    Raises:
+        DataError: the file cannot be read, or a line is no JSON object (file and line are named).
+    """
+    for number, line in iter_lines(path):
+        if line is not None and not line.strip():
+            continue
+        try:
+            row = _parse_json(line)
+        except DataError as error:
+            raise DataError(f"{path}:{number}: {error.message}") from error
+        if not isinstance(row, dict):
+            raise DataError(f"{path}:{number}: not a JSON object but {short_repr(row)}")
+        yield number, row
 
 
 def count_rows(path: Path) -> int:
@@ -257,8 +275,12 @@ def _open(path: Path) -> Iterator[BufferedIOBase]:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def _lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
-    """Yield numbered lines, None for one that is too long. A line ends at LF and nowhere else."""
+def iter_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+    """Yield numbered lines, None for one that is too long. A line ends at LF and nowhere else.
+
+    Raises:
+        DataError: the file cannot be read.
+    """
     with _open(path) as stream:
         number = 0
         while line := stream.readline(MAX_LINE_BYTES + 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -22,8 +23,10 @@ from pipeline.artifacts import (
     atomic_write_bytes,
     atomic_write_json,
     atomic_write_text,
+    atomic_writer,
     git_state,
     manifest,
+    new_folder,
     new_run_name,
     newest_run,
     open_run,
@@ -324,3 +327,49 @@ def test_git_state_is_that_of_this_checkout_only(tmp_path: Path, monkeypatch: py
     assert git_state() == {"commit": state["commit"], "dirty": True}
     monkeypatch.setattr(manifest, "PROJECT_DIR", tmp_path.resolve() / "inner")
     assert git_state() == {"commit": None, "dirty": None}
+
+
+# --- files that come bit by bit, folders that appear when they are done
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_a_file_written_bit_by_bit_is_whole_or_absent(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "new" / name
+    with atomic_writer(path) as file:
+        file.write("青\r\n")
+        file.write("\ud800")
+        assert not path.exists()
+    content = path.read_bytes()
+    assert (gzip.decompress(content) if name.endswith(".gz") else content) == "青\r\n\\ud800".encode()
+
+    def break_off() -> None:
+        with atomic_writer(path) as file:
+            file.write("half")
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        break_off()
+    assert path.read_bytes() == content
+    assert [entry.name for entry in path.parent.iterdir()] == [name]
+
+
+def test_a_new_folder_appears_when_the_block_ends_well(tmp_path: Path) -> None:
+    path = tmp_path / "models" / "a"
+
+    def break_off() -> None:
+        with new_folder(path) as folder:
+            (folder / "half").touch()
+            raise ValueError("stop")
+
+    with pytest.raises(ValueError, match="stop"):
+        break_off()
+    assert list(path.parent.iterdir()) == []
+    path.mkdir()  # an empty folder is as good as none
+    with new_folder(path) as folder:
+        (folder / "whole").touch()
+        assert list(path.iterdir()) == []
+    assert [entry.name for entry in path.iterdir()] == ["whole"]
+    with pytest.raises(ConfigError, match="a: exists already"), new_folder(path):
+        pass
+    with pytest.raises(ConfigError, match="cannot be written"), new_folder(path / "whole" / "b"):
+        pass

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
+import io
 import json
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 from pipeline.errors import ArtifactError, ConfigError, DataError
 
@@ -55,6 +58,53 @@ def publish(temporary: Path, path: Path) -> None:
     _sync(temporary)
     os.replace(temporary, path)
     _sync(path.parent)
+
+
+@contextmanager
+def atomic_writer(path: Path) -> Iterator[TextIO]:
+    """Lend a file for UTF-8 text that comes bit by bit; it is published when the block ends well. ``.gz`` is packed.
+
+    A lone surrogate is written as its escape. An OSError in the block counts as one of writing.
+
+    Raises:
+        ConfigError: the path cannot be written.
+    """
+    target = output_file(path)
+    temporary = temporary_path(target)
+    with write_errors(path):
+        try:
+            with ExitStack() as stack:
+                file: IO[bytes] = stack.enter_context(temporary.open("xb"))
+                if target.suffix == ".gz":  # without name and time in its header: equal content, equal bytes
+                    file = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
+                yield stack.enter_context(
+                    io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
+                )
+            publish(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Lend a folder that gets its name when the block ends well, and is removed otherwise.
+
+    Raises:
+        ConfigError: the name is taken, or the folder cannot be made.
+    """
+    target = Path(os.path.realpath(path))
+    temporary = temporary_path(target)
+    with write_errors(path):
+        if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+            raise ConfigError(f"{path}: exists already", hint="choose another name, or remove it")
+        temporary.mkdir(parents=True)
+    try:
+        yield temporary
+        with write_errors(path):
+            os.replace(temporary, target)
+            _sync(target.parent)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def atomic_write_bytes(path: Path, content: bytes) -> None:

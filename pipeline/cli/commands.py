@@ -97,7 +97,7 @@ def _train(
 
     config = load_config(preset=preset, file=config_file, overrides=overrides)
     for path in (*files, *([dev] if dev else [])):
-        if not path.is_file():
+        if not path.exists():
             raise DataError(f"{path}: no such file")
 
     from pipeline.artifacts import RunFolder, new_run_name, newest_unfinished
@@ -199,7 +199,7 @@ def _predict(
     total = min(count_rows(source), limit or sys.maxsize)
     run = open_run(MODELS, name)
     target = output or SUBMISSIONS / f"{run.name}.txt"
-    distinct_outputs(target, target.with_suffix(".csv"), details, inputs=(source,))
+    distinct_outputs(target, target.parent / f"{target.stem}.csv", details, inputs=(source,))
     logger.info("run: %s", run.path)
 
     from pipeline.workflow.predict import predict_stream

@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from pipeline import __version__
 from pipeline.cli.commands import audit, check, demo, evaluate, predict, train
+from pipeline.cli.tag import tag
 from pipeline.errors import PipelineError
 
 EXIT_BUG = 1
@@ -24,28 +25,33 @@ EXIT_INTERRUPTED = 130
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (demo, audit, train, predict, check, evaluate):
     app.command()(command)
+app.add_typer(tag, name="tag")
+
+
+def _show_version(asked: bool) -> None:
+    if asked:
+        typer.echo(__version__)
+        raise typer.Exit
 
 
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug messages.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Name the core entities of Chinese news articles and the emotion toward each.
 
     Start with: python run.py demo
     """
     logging.getLogger("pipeline").setLevel(logging.DEBUG if debug else logging.INFO)
-    if version:
-        typer.echo(__version__)
-        raise typer.Exit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -54,8 +60,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _prepare_streams()
     logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
     signal.signal(signal.SIGTERM, _interrupt)
+    program = get_command(app)
     try:
-        get_command(app).main(arguments, prog_name="run.py", standalone_mode=False)
+        # Not program.main(): that would turn Ctrl-C and a closed pipe into exit codes of its own.
+        with program.make_context("run.py", [*arguments] or ["--help"]) as context:
+            program.invoke(context)
+    except typer.Exit as done:
+        return done.exit_code
     except PipelineError as error:
         _show(error.message, error.hint, debug="--debug" in arguments)
         return error.exit_code

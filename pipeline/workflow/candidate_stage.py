@@ -6,39 +6,58 @@ import random
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
+from pipeline.candidates import Source
 from pipeline.config import CandidateConfig, Config
 from pipeline.dictionary import read_dictionary
+from pipeline.errors import DataError
 from pipeline.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
 from pipeline.features.extract import ALL, gold_keys, with_fitted
 from pipeline.parallel import map_chunks
 from pipeline.pruning import Pruner, pruning_matrix
 from pipeline.schema import Article
+from pipeline.taggers.schemes import ScoredSpan
 from pipeline.text import default_segmenter
 
 CHUNK_SIZE = 32
 MAX_PRUNER_ARTICLES = 4000
 """Articles the pruner is fitted on: its few weights need no more."""
 
-Labelled = tuple[Article, int]
-"""A training article and its fold."""
+Spans = Mapping[str, Sequence[ScoredSpan]]
+"""The tagger's out-of-fold spans by newsId; None stands for a run without a tagger."""
+
+Labelled = tuple[Article, int, Sequence[ScoredSpan] | None]
+"""A training article, its fold, and its spans."""
 
 
 def dictionary_path(config: CandidateConfig) -> Path | None:
-    """Return the dictionary to use: the default one only where it exists (plain or .gz)."""
+    """Return the dictionary to use: the default one only where it exists (plain or .gz).
+
+    Raises:
+        DataError: a dictionary that was asked for does not exist.
+    """
     if not config.dictionary:
         return None
     path = Path(config.dictionary)
     if config.dictionary == CandidateConfig().dictionary:
         return next((file for file in (path, path.with_name(path.name + ".gz")) if file.is_file()), None)
+    if not path.is_file():
+        raise DataError(f"{path}: no such dictionary file")
     return path
 
 
-def fit_extractor(articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path) -> Extractor:
+def fit_extractor(
+    articles: Sequence[Article],
+    folds: Mapping[str, int],
+    config: Config,
+    folder: Path,
+    *,
+    spans: Spans | None = None,
+) -> Extractor:
     """Read the dictionary, gather gold names by fold, fit the pruners, and save all of it to ``folder``.
 
     Raises:
@@ -57,18 +76,18 @@ def fit_extractor(articles: Sequence[Article], folds: Mapping[str, int], config:
         gold_names={name: sorted(names[name]) for name in sorted(names)},
     )
     extractor.save(folder)  # the workers load it from there
-    extractor.pruners = _fit_pruners(articles, folds, config, folder)
+    extractor.pruners = _fit_pruners(articles, folds, config, folder, spans)
     extractor.save(folder)
     return extractor
 
 
 def _fit_pruners(
-    articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path
+    articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path, spans: Spans | None
 ) -> dict[str, Pruner]:
     chosen = sorted(articles, key=lambda article: article.news_id)
     if len(chosen) > MAX_PRUNER_ARTICLES:
         chosen = random.Random(config.seed).sample(chosen, MAX_PRUNER_ARTICLES)
-    rows = _map_articles(_pruning_rows, chosen, folds, config, folder, "pruning")
+    rows = _map_articles(_pruning_rows, chosen, folds, config, folder, spans, "pruning")
     pruners = {}
     for held_out in [None, *range(config.n_folds)]:
         kept = [row for article, row in zip(chosen, rows, strict=True) if folds[article.news_id] != held_out]
@@ -80,31 +99,36 @@ def _fit_pruners(
 
 
 def build_table(
-    articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path
+    articles: Sequence[Article],
+    folds: Mapping[str, int],
+    config: Config,
+    folder: Path,
+    *,
+    spans: Spans | None = None,
 ) -> tuple[FeatureTable, KeyCounts]:
     """Describe every training article; fitted columns leave the article's fold out.
 
     Returns:
         The table, in the order of ``articles``, and the counts of keys over all articles.
     """
-    rows = _map_articles(_feature_row, articles, folds, config, folder, "features")
+    rows = _map_articles(_feature_row, articles, folds, config, folder, spans, "features")
     counted = FoldedKeyCounts()
-    for article, (_, keys, _, _) in zip(articles, rows, strict=True):
-        counted.add(folds[article.news_id], keys, gold_keys(article))
+    for article, row in zip(articles, rows, strict=True):
+        counted.add(folds[article.news_id], row.offered, gold_keys(article))
     counts = {fold: counted.without(fold) for fold in range(config.n_folds)}
     names: list[str] = []
     matrices, labels = [], []
-    for article, (static_names, keys, _, matrix) in zip(articles, rows, strict=True):
+    for article, row in zip(articles, rows, strict=True):
         smoothing = config.rerank.hit_rate_smoothing
-        names, full = with_fitted(static_names, matrix, keys, counts[folds[article.news_id]], smoothing)
+        names, full = with_fitted(row.names, row.matrix, row.keys, counts[folds[article.news_id]], smoothing)
         gold = gold_keys(article)
         matrices.append(full)
-        labels.append(np.array([key in gold for key in keys], dtype=np.float32))
+        labels.append(np.array([key in gold for key in row.keys], dtype=np.float32))
     table = FeatureTable(
         names=names,
         news_ids=[article.news_id for article in articles],
-        keys=[keys for _, keys, _, _ in rows],
-        firsts=[firsts for _, _, firsts, _ in rows],
+        keys=[row.keys for row in rows],
+        firsts=[row.firsts for row in rows],
         matrices=matrices,
         labels=labels,
         n_gold=[len(gold_keys(article)) for article in articles],
@@ -113,9 +137,17 @@ def build_table(
 
 
 def _map_articles(
-    work: Any, articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path, label: str
+    work: Any,
+    articles: Sequence[Article],
+    folds: Mapping[str, int],
+    config: Config,
+    folder: Path,
+    spans: Spans | None,
+    label: str,
 ) -> list[Any]:
-    items = [(article, folds[article.news_id]) for article in articles]
+    items = [
+        (article, folds[article.news_id], None if spans is None else spans[article.news_id]) for article in articles
+    ]
     results = map_chunks(
         work, items, load=partial(Extractor.load, folder), workers=config.workers, chunk_size=CHUNK_SIZE
     )
@@ -124,20 +156,31 @@ def _map_articles(
 
 def _pruning_rows(extractor: Extractor, chunk: list[Labelled]) -> list[tuple[np.ndarray, np.ndarray]]:
     rows = []
-    for article, fold in chunk:
-        offered = extractor.candidates(article, fold)
+    for article, fold, spans in chunk:
+        offered = extractor.candidates(article, fold, spans)
         gold = gold_keys(article)
         matrix = pruning_matrix(offered, extractor.segmenter)
         rows.append((matrix, np.array([key in gold for key in offered.keys], dtype=np.int8)))
     return rows
 
 
-def _feature_row(
-    extractor: Extractor, chunk: list[Labelled]
-) -> list[tuple[list[str], list[str], np.ndarray, np.ndarray]]:
+class _FeatureRow(NamedTuple):
+    """One article's part of the table, before the fitted columns."""
+
+    names: list[str]
+    keys: list[str]
+    offered: list[str]
+    """Keys offered by something else than a gold name of other articles: counting those would tell, through the
+    articles of other folds, that the name is gold in this one."""
+    firsts: np.ndarray
+    matrix: np.ndarray
+
+
+def _feature_row(extractor: Extractor, chunk: list[Labelled]) -> list[_FeatureRow]:
     rows = []
-    for article, fold in chunk:
-        features = extractor.extract(article, fold)
+    for article, fold, spans in chunk:
+        features = extractor.extract(article, fold, spans)
         kept = features.candidates
-        rows.append((features.names, kept.keys, kept.firsts, features.matrix))
+        offered = [key for key, bits in zip(kept.keys, kept.sources, strict=True) if int(bits) & ~Source.GOLD]
+        rows.append(_FeatureRow(features.names, kept.keys, offered, kept.firsts, features.matrix))
     return rows

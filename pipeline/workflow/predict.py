@@ -18,6 +18,9 @@ from pipeline.parallel import map_chunks
 from pipeline.rerank import RerankStage, distinct, ranking
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.sentiment import SentimentStage, make_target
+from pipeline.taggers.schemes import ScoredSpan
+from pipeline.tagging import TaggerStage
+from pipeline.text import Document
 from pipeline.workflow.run_config import load_run_config
 
 CHUNK_SIZE = 32
@@ -25,14 +28,25 @@ CHUNK_SIZE = 32
 
 N_RUNNERS_UP = 10
 
+NO_TAGGER = "none"
+"""Value of ``tagger.name`` in a run whose candidates come from words and dictionaries alone."""
+
 
 class Predictor:
     """The models of one run, ready to answer."""
 
     def __init__(
-        self, config: Config, extractor: Extractor, counts: KeyCounts, rerank: RerankStage, sentiment: SentimentStage
+        self,
+        config: Config,
+        *,
+        tagger: TaggerStage | None,
+        extractor: Extractor,
+        counts: KeyCounts,
+        rerank: RerankStage,
+        sentiment: SentimentStage,
     ) -> None:
         self.config = config
+        self.tagger = tagger
         self.extractor = extractor
         self.counts = counts
         self.rerank = rerank
@@ -49,15 +63,17 @@ class Predictor:
         config = load_run_config(run.config)
         return cls(
             config,
-            Extractor.load(run.stage("candidates")),
-            load_counts(run.stage("candidates")),
-            RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
-            SentimentStage.load(run.stage("sentiment"), config),
+            tagger=None if config.tagger.name == NO_TAGGER else TaggerStage.load(run.stage("tagger"), config),
+            extractor=Extractor.load(run.stage("candidates")),
+            counts=load_counts(run.stage("candidates")),
+            rerank=RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
+            sentiment=SentimentStage.load(run.stage("sentiment"), config),
         )
 
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
         """Answer each article: up to three entities with emotions, mentions and probabilities."""
-        answers = [self._rank(article) for article in articles]
+        spans = self._spans(articles)
+        answers = [self._rank(article, found) for article, found in zip(articles, spans, strict=True)]
         targets = [
             make_target(candidates.document, candidates.surface(row), max_chars=self._max_context_chars)
             for candidates, _, chosen, _ in answers
@@ -73,13 +89,30 @@ class Predictor:
             for article, (candidates, probs, chosen, runners_up) in zip(articles, answers, strict=True)
         ]
 
+    def offered(self, article: Article) -> CandidateSet:
+        """Return every candidate of an article, before pruning."""
+        return self.extractor.candidates(article, spans=self._spans([article])[0])
+
+    def scored(self, article: Article) -> tuple[CandidateSet, np.ndarray]:
+        """Return the candidates of an article after pruning, and their probabilities."""
+        candidates, probs, _, _ = self._rank(article, self._spans([article])[0])
+        return candidates, probs
+
+    def _spans(self, articles: Sequence[Article]) -> Sequence[Sequence[ScoredSpan] | None]:
+        """Return the tagger's spans of each article; None in a run without a tagger."""
+        if self.tagger is None:
+            return [None] * len(articles)
+        return self.tagger.predict([Document.of(article) for article in articles])
+
     @property
     def _max_context_chars(self) -> int:
         return self.config.sentiment.max_context_chars
 
-    def _rank(self, article: Article) -> tuple[CandidateSet, np.ndarray, list[int], list[int]]:
+    def _rank(
+        self, article: Article, spans: Sequence[ScoredSpan] | None
+    ) -> tuple[CandidateSet, np.ndarray, list[int], list[int]]:
         """Return the candidates, their probabilities, the chosen rows and the next best."""
-        features = self.extractor.extract(article)
+        features = self.extractor.extract(article, spans=spans)
         candidates = features.candidates
         names, matrix = with_fitted(
             features.names, features.matrix, candidates.keys, self.counts, self.config.rerank.hit_rate_smoothing

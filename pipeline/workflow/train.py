@@ -31,9 +31,11 @@ from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, r
 from pipeline.rerank import RerankStage, ranking
 from pipeline.schema import EMOTIONS, Emotion, Entity
 from pipeline.sentiment import SentimentStage, gold_targets
+from pipeline.sentiment.members import build_member
+from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter, match_key
-from pipeline.workflow.candidate_stage import build_table, dictionary_path, fit_extractor
-from pipeline.workflow.predict import predict_stream
+from pipeline.workflow.candidate_stage import Spans, build_table, dictionary_path, fit_extractor
+from pipeline.workflow.predict import NO_TAGGER, predict_stream
 from pipeline.workflow.run_config import save_run_config
 
 logger = logging.getLogger(__name__)
@@ -79,12 +81,20 @@ class _Training:
         # In the order of their ids: a shuffled file trains the same models.
         self.articles = sorted(articles, key=lambda article: article.news_id)
         self.folds = assign_folds(group_articles(self.articles), n_folds=self.config.n_folds, seed=self.config.seed)
+        # What would stop a later stage is found now, before hours of training.
+        self.dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
+        self.dictionary = dictionary_path(self.config.candidates)
+        for name in self.config.sentiment.members:
+            build_member(name, self.config)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
 
     def run_all(self) -> dict[str, Any]:
         save_run_config(self.run.config, self.config)
-        key = self._stage("rerank", self._base_key(), asdict(self.config.rerank), work=self._fit_rerank)
+        key = self._base_key()
+        if self.config.tagger.name != NO_TAGGER:
+            key = self._stage("tagger", key, asdict(self.config.tagger), work=self._fit_tagger)
+        key = self._stage("rerank", key, asdict(self.config.rerank), work=self._fit_rerank)
         networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
         self._stage("sentiment", key, *networks, work=self._fit_sentiment)
         self.figures["out_of_fold"] = self._score_out_of_fold()
@@ -95,18 +105,17 @@ class _Training:
             data=self.data,
             facts={"segmenter": default_segmenter().name},
         )
-        if self.request.dev:
-            self.figures["dev"] = self._score_dev(self.request.dev)
+        if self.dev:
+            self.figures["dev"] = self._score_dev()
         atomic_write_json(self.run.metrics, self.figures)
         return self.figures
 
     def _base_key(self) -> str:
-        dictionary = dictionary_path(self.config.candidates)
-        logger.info("dictionary: %s", dictionary or "none")
+        logger.info("dictionary: %s", self.dictionary or "none")
         return stage_key(
             [file.sha256 for file in self.data],
             self.request.limit,
-            sha256_file(dictionary) if dictionary else None,
+            sha256_file(self.dictionary) if self.dictionary else None,
             default_segmenter().name,
             self.config.seed,
             self.config.n_folds,
@@ -128,10 +137,32 @@ class _Training:
         self.figures["seconds"] = self.run.stage_seconds()
         return key
 
+    def _tagger_stage(self) -> TaggerStage:
+        """Train the tagger; what was trained before, also in a run that was broken off, is only loaded."""
+        texts = [gold_text(Document.of(article)) for article in self.articles]
+        folds = [self.folds[article.news_id] for article in self.articles]
+        stage = TaggerStage(self.config, log=self.run.log_jsonl)
+        return stage.fit(texts, folds, folder=self.run.stage("tagger"))
+
+    def _fit_tagger(self) -> list[Path]:
+        stage = self._tagger_stage()
+        n_spans = sum(map(len, stage.oof_))
+        atomic_write_json(
+            self.run.stage("tagger") / "figures.json", {"oof_spans_per_article": n_spans / len(self.articles)}
+        )
+        return [self.run.stage("tagger")]
+
+    def _oof_spans(self) -> Spans | None:
+        if self.config.tagger.name == NO_TAGGER:
+            return None
+        found = self._tagger_stage().oof_
+        return {article.news_id: spans for article, spans in zip(self.articles, found, strict=True)}
+
     def _fit_rerank(self) -> list[Path]:
+        spans = self._oof_spans()
         candidates, rerank = self.run.stage("candidates"), self.run.stage("rerank")
-        fit_extractor(self.articles, self.folds, self.config, candidates)
-        table, counts = build_table(self.articles, self.folds, self.config, candidates)
+        fit_extractor(self.articles, self.folds, self.config, candidates, spans=spans)
+        table, counts = build_table(self.articles, self.folds, self.config, candidates, spans=spans)
         save_counts(candidates, counts)
         folds = [self.folds[news_id] for news_id in table.news_ids]
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
@@ -183,14 +214,13 @@ class _Training:
         }
         return evaluate(gold, pred).to_dict()
 
-    def _score_dev(self, path: Path) -> dict[str, Any]:
+    def _score_dev(self) -> dict[str, Any]:
         """Score the finished run on a labelled file that took no part in training."""
-        articles = list(iter_articles(path, labelled=True, policy=self.request.policy))
-        gold = {article.news_id: article.entities or () for article in articles}
-        predictions = predict_stream(self.run, articles, workers=self.config.workers)
+        gold = {article.news_id: article.entities or () for article in self.dev}
+        predictions = predict_stream(self.run, self.dev, workers=self.config.workers)
         pred = {
             prediction.news_id: [Entity(entity.name, entity.emotion) for entity in prediction.entities]
-            for prediction in tqdm(predictions, total=len(articles), desc="dev", unit="article", disable=None)
+            for prediction in tqdm(predictions, total=len(self.dev), desc="dev", unit="article", disable=None)
         }
         return evaluate(gold, pred).to_dict()
 
