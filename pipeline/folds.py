@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from pipeline.errors import DataError
 from pipeline.near_duplicates import NearDuplicates
+from pipeline.parallel import deaf_children
 from pipeline.schema import Article
 
 Item = TypeVar("Item")
@@ -111,7 +112,8 @@ def out_of_fold(
         results = apply(model, [items[index] for index in held_out[name]])
         return (model if keep_models else None), results
 
-    jobs = Parallel(n_jobs=min(workers, len(names)), return_as="generator")(delayed(run)(name) for name in names)
+    with deaf_children():
+        jobs = Parallel(n_jobs=min(workers, len(names)), return_as="generator")(delayed(run)(name) for name in names)
     models: list[Model] = []
     by_index: dict[int, Result] = {}
     for name, (model, results) in zip(names, tqdm(jobs, desc=description, total=len(names), disable=None), strict=True):

@@ -68,10 +68,9 @@ def map_chunks(
     others = set(active_children())
     finished = False
     try:
-        with deaf_children():  # the first task starts the processes
-            pending.append(pool.submit(_run, work, head[0]))
-        for chunk in chain(head[1:], chunks):
-            pending.append(pool.submit(_run, work, chunk))
+        for chunk in chain(head, chunks):
+            with deaf_children():  # a task starts a process while there are too few
+                pending.append(pool.submit(_run, work, chunk))
             if len(pending) >= workers * CHUNKS_AHEAD:
                 yield from pending.popleft().result()
         while pending:

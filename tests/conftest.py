@@ -1,0 +1,76 @@
+"""Options and fixtures of the whole suite: golden files, cases, and runs trained by the real command line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from command_line import Cli, TinyRun, TinyRuns
+from hypothesis import settings
+
+DATA = Path(__file__).parent / "data"
+GOLDEN = Path(__file__).parent / "golden"
+N_TRAIN = 44
+"""Articles of tiny.jsonl that are trained on; the others are held out."""
+
+os.environ["HF_HUB_OFFLINE"] = "1"  # every model comes from a folder
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--cases", metavar="FILE", help="conformance cases to run instead of tests/data/cases.jsonl")
+    parser.addoption("--update-golden", action="store_true", help="rewrite the files of tests/golden; review the diff")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out unless -m asks for them, or they are all that was named."""
+    if not config.option.markexpr:
+        slow = [item for item in items if item.get_closest_marker("slow")]
+        if len(slow) < len(items):
+            config.hook.pytest_deselected(items=slow)
+            items[:] = [item for item in items if item not in slow]
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Compare a text with a file of tests/golden, or rewrite the file with --update-golden."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if request.config.getoption("--update-golden"):
+            path.write_bytes(text.encode())
+        assert path.read_bytes().decode() == text, f"{path} differs; --update-golden rewrites it"
+
+    return compare
+
+
+@pytest.fixture(scope="session")
+def cli() -> Cli:
+    """Run commands of run.py as processes."""
+    return Cli()
+
+
+@pytest.fixture(scope="session")
+def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with all.jsonl, train.jsonl and test.jsonl: invented articles with a planted signal."""
+    folder = tmp_path_factory.mktemp("tiny")
+    lines = (DATA / "tiny.jsonl").read_bytes().splitlines(keepends=True)
+    for name, part in {"all": lines, "train": lines[:N_TRAIN], "test": lines[N_TRAIN:]}.items():
+        (folder / f"{name}.jsonl").write_bytes(b"".join(part))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def tiny_runs(cli: Cli, tiny_data: Path, tmp_path_factory: pytest.TempPathFactory) -> TinyRuns:
+    """Train runs of preset tiny on demand, one for each setting."""
+    return TinyRuns(cli, tiny_data / "train.jsonl", tmp_path_factory.mktemp("runs"))
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tiny_runs: TinyRuns) -> TinyRun:
+    """Return a run of preset tiny trained on the tiny articles, one worker."""
+    return tiny_runs.train()
