@@ -114,8 +114,17 @@ DEMO_RESULTS = ("run folder", "upload file", "table", "details", "figures")
     ("workers", "env"),
     [
         pytest.param(2, {}, id="two workers"),
-        pytest.param(1, {"PYTHONHASHSEED": "123", "OMP_NUM_THREADS": "2"}, id="hash seed and threads"),
-        pytest.param(1, {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "gbk"}, id="locale"),
+        pytest.param(
+            1,
+            {
+                "PYTHONHASHSEED": "123",
+                "OMP_NUM_THREADS": "2",
+                "LC_ALL": "C",
+                "PYTHONUTF8": "0",
+                "PYTHONIOENCODING": "gbk",
+            },
+            id="hash seed, threads and locale",
+        ),
     ],
 )
 def test_predict_gives_the_same_bytes(
@@ -190,10 +199,19 @@ def test_an_interrupted_training_resumes_to_the_same_models(
     assert broken.contents == tiny_run.contents
 
 
-def test_an_interrupted_training_with_workers_says_one_line(cli: Cli, tiny_data: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "ready",
+    [
+        pytest.param("candidates/settings.json", id="while workers start"),
+        pytest.param("progress.json", id="while folds are trained", marks=pytest.mark.slow),
+    ],
+)
+def test_an_interrupted_training_with_workers_says_one_line(
+    cli: Cli, tiny_data: Path, tmp_path: Path, ready: str
+) -> None:
     options = ("--preset", "tiny", "--set", "workers=2", "--run", "broken", "--train", tiny_data / "train.jsonl")
     process = cli.start("train", *options, cwd=tmp_path)
-    done = interrupt(process, (tmp_path / "models" / "broken" / "progress.json").is_file)
+    done = interrupt(process, (tmp_path / "models" / "broken" / ready).is_file)
     assert done.code == 130
     assert done.message == "interrupted"
     assert not temporary_files(tmp_path)
@@ -202,8 +220,8 @@ def test_an_interrupted_training_with_workers_says_one_line(cli: Cli, tiny_data:
 def test_an_interrupted_prediction_leaves_no_file(cli: Cli, tiny_run: TinyRun, tiny_data: Path, tmp_path: Path) -> None:
     tiny_run.copy_to(tmp_path)
     (tmp_path / "answer.csv").write_bytes(b"earlier\n")
-    arguments = ("--input", tiny_data / "all.jsonl", "--output", "answer.txt", "--workers", 2)
-    process = cli.start("predict", *arguments, cwd=tmp_path)
+    arguments = ("--input", tiny_data / "all.jsonl", "--output", "answer.txt")
+    process = cli.start("predict", *arguments, "--workers", 2, cwd=tmp_path)
     done = interrupt(process, lambda: temporary_files(tmp_path))
     assert done.code == 130
     assert done.message == "interrupted"

@@ -17,7 +17,6 @@ from pipeline.artifacts import (
     StageTimer,
     atomic_write_json,
     read_json,
-    read_table,
     sha256_file,
     stage_key,
     write_table,
@@ -29,12 +28,13 @@ from pipeline.folds import assign_folds, group_articles
 from pipeline.metric import evaluate
 from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
 from pipeline.rerank import RerankStage, ranking
-from pipeline.schema import EMOTIONS, Emotion, Entity
+from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
 from pipeline.sentiment.members import build_member
 from pipeline.tagging import TaggerStage, gold_text
-from pipeline.text import Document, default_segmenter, match_key
+from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_table, dictionary_path, fit_extractor
+from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict import NO_TAGGER, predict_stream
 from pipeline.workflow.run_config import save_run_config
 
@@ -97,7 +97,7 @@ class _Training:
         key = self._stage("rerank", key, asdict(self.config.rerank), work=self._fit_rerank)
         networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
         self._stage("sentiment", key, *networks, work=self._fit_sentiment)
-        self.figures["out_of_fold"] = self._score_out_of_fold()
+        self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
         self.run.finish(
             command=self.request.command,
             seed=self.config.seed,
@@ -191,28 +191,6 @@ class _Training:
             folder / "figures.json", {"chosen": stage.chosen_, "table": [asdict(row) for row in stage.table_]}
         )
         return [folder, self.run.oof("sentiment")]
-
-    def _score_out_of_fold(self) -> dict[str, Any]:
-        """Score the whole pipeline on the training articles, every model out-of-fold.
-
-        The emotion of a chosen entity that is not gold is immaterial to the score, so the
-        out-of-fold emotions of the gold entities suffice.
-        """
-        emotions: dict[tuple[str, str], Emotion] = {}
-        columns = ["p_pos", "p_norm", "p_neg"]
-        for row in read_table(self.run.oof("sentiment")).to_dict("records"):
-            best = max(columns, key=lambda column: float(row[column]))
-            emotions[row["news_id"], match_key(row["name"])] = EMOTIONS[columns.index(best)]
-        pred: dict[str, list[Entity]] = {article.news_id: [] for article in self.articles}
-        for row in read_table(self.run.oof("rerank")).to_dict("records"):
-            if row["is_chosen"] == "1":
-                pair = (row["newsId"], row["entity"])
-                pred[pair[0]].append(Entity(pair[1], emotions.get(pair, Emotion.POS)))
-        gold = {
-            article.news_id: tuple(Entity(match_key(entity.name), entity.emotion) for entity in article.entities or ())
-            for article in self.articles
-        }
-        return evaluate(gold, pred).to_dict()
 
     def _score_dev(self) -> dict[str, Any]:
         """Score the finished run on a labelled file that took no part in training."""

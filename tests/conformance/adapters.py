@@ -14,12 +14,14 @@ from .reading import ALIGN, PARSE
 from .repro import REPRO
 from .scoring import METRIC
 from .splitting import SPLIT
+from .tags import DECODE, TAG_ROUNDTRIP, WINDOW
 
 ADAPTERS: dict[str, Adapter] = {
     "align": ALIGN,
     "candidates": CANDIDATES,
     "cli": CLI,
     "cli_predict": CLI_PREDICT,
+    "decode": DECODE,
     "detail_output": DETAIL_OUTPUT,
     "head_input": HEAD_INPUT,
     "lexicon": LEXICON,
@@ -34,13 +36,12 @@ ADAPTERS: dict[str, Adapter] = {
     "split": SPLIT,
     "submission": SUBMISSION,
     "table_roundtrip": TABLE_ROUNDTRIP,
+    "tag_roundtrip": TAG_ROUNDTRIP,
     "validate_submission": VALIDATE_SUBMISSION,
+    "window": WINDOW,
 }
 
 LATER: dict[str, str] = {
-    "tag_roundtrip": "taggers come with issue 3 [2/8]",
-    "decode": "tag schemes come with issue 3 [2/8]",
-    "window": "windows over long text come with issue 3 [2/8]",
     "joint_decode": "the joint model comes with issue 5 [4/8]",
     "joint_vote": "the joint model comes with issue 5 [4/8]",
     "error_report": "reports come with issue 6 [5/8]",

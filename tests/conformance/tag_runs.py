@@ -1,4 +1,4 @@
-"""Conformance cases about tags, run through public functions; the inputs are plain JSON values."""
+"""Cases about tags, run through public functions; the inputs are plain JSON values."""
 
 from __future__ import annotations
 
