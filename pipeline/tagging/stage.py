@@ -19,6 +19,7 @@ from tqdm import tqdm
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json, sha256_file, stage_key
 from pipeline.config import Config, TaggerConfig
 from pipeline.errors import ArtifactError, DataError
+from pipeline.parallel import deaf_children
 from pipeline.taggers.data import LabelledText
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.tagging.spans import article_text
@@ -83,7 +84,8 @@ class TaggerStage:
             if not job.is_done():
                 rest = [texts[index] for index in marked if folds[index] != fold]
                 jobs.append(delayed(_run)(job, rest, [texts[index] for index in held_out]))
-        runs = Parallel(n_jobs=min(self.config.workers, max(1, len(jobs))), return_as="generator")(jobs)
+        with deaf_children():
+            runs = Parallel(n_jobs=min(self.config.workers, max(1, len(jobs))), return_as="generator")(jobs)
         for _ in tqdm(runs, desc="tagger", total=len(jobs), unit="model", disable=None):
             pass
         self.oof_: list[list[ScoredSpan]] = [[] for _ in texts]

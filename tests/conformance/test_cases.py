@@ -23,7 +23,7 @@ REQUIRED = frozenset(
 """Kinds that the public file must hold."""
 PROCESSES = frozenset({"cli", "cli_predict", "repro"})
 """Kinds that take seconds."""
-ONE_SIDED = ("must_not", "max_", "min_", "final_at_most", "invariant", "note")
+ONE_SIDED = ("must_not", "max_", "min_", "final_at_most", "exactly_one_of", "invariant", "note")
 """Expectations that stay true when more is forbidden or less is demanded."""
 
 
