@@ -88,17 +88,37 @@ class HeadConfig:
 
     embedding_dim: int = 64
     hidden_dim: int = 48
-    """Hidden size of the recurrent layers."""
+    """Hidden size of the recurrent layers, of every layer of CharCNN, and of an attention head of Transformer."""
     dropout: float = 0.4
     af_operator: Literal["convolution", "correlation"] = "correlation"
     """Fusion of word and target in AF-LSTM: circular convolution or circular correlation."""
     af_normalise: bool = True
     """Layer-normalise what AF-LSTM fuses: the states of the words, and the target."""
+    filter_sizes: list[int] = field(default_factory=lambda: [3, 4, 5])
+    """Tokens that a filter of TextCNN spans; each size has ``n_filters`` of its own."""
+    n_filters: int = 100
+    """Filters of TextCNN for each size."""
+    bigram_buckets: int = 20_000
+    """Vectors that FastText's bigrams share by hashing; 0 for no bigrams."""
+    sentence_tokens: int = 8
+    """Tokens of what HAN takes for a sentence."""
+    n_layers: int = 2
+    """Layers of Transformer."""
+    n_heads: int = 2
+    """Attention heads of Transformer, of ``hidden_dim`` each."""
 
     def __post_init__(self) -> None:
         _between("head.embedding_dim", self.embedding_dim, 2, 4096)
         _between("head.hidden_dim", self.hidden_dim, 2, 4096)
         _between("head.dropout", self.dropout, 0.0, 0.95)
+        _require(bool(self.filter_sizes), "head.filter_sizes must name at least one size")
+        for size in self.filter_sizes:
+            _between("head.filter_sizes", size, 1, 64)
+        _between("head.n_filters", self.n_filters, 1, 4096)
+        _between("head.bigram_buckets", self.bigram_buckets, 0, 100_000_000)
+        _between("head.sentence_tokens", self.sentence_tokens, 1, 1024)
+        _between("head.n_layers", self.n_layers, 1, 96)
+        _between("head.n_heads", self.n_heads, 1, 128)
 
 
 @dataclass

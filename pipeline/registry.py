@@ -9,8 +9,20 @@ from importlib import import_module
 from pipeline.errors import ConfigError
 
 HEADS: dict[str, str] = {
+    "lstm": "pipeline.heads.lstm:LSTM",
+    "td_lstm": "pipeline.heads.td_lstm:TDLSTM",
+    "tc_lstm": "pipeline.heads.tc_lstm:TCLSTM",
+    "at_lstm": "pipeline.heads.at_lstm:ATLSTM",
+    "atae_lstm": "pipeline.heads.atae_lstm:ATAELSTM",
     "ian": "pipeline.heads.ian:IAN",
     "af_lstm": "pipeline.heads.af_lstm:AFLSTM",
+    "text_cnn": "pipeline.heads.text_cnn:TextCNN",
+    "text_rnn": "pipeline.heads.text_rnn:TextRNN",
+    "text_rcnn": "pipeline.heads.text_rcnn:TextRCNN",
+    "fast_text": "pipeline.heads.fast_text:FastText",
+    "han": "pipeline.heads.han:HAN",
+    "char_cnn": "pipeline.heads.char_cnn:CharCNN",
+    "transformer": "pipeline.heads.transformer:Transformer",
 }
 """Sentiment heads: target heads and document baselines, all mapping a batch to (batch, n_classes)."""
 

@@ -94,7 +94,7 @@ def train(
         gradient_accumulation_steps=config.accumulate_batches, mixed_precision=config.mixed_precision
     )
     groups = model.parameters() if parameters is None else list(parameters)
-    optimizer = torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay)
+    optimizer = torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
     n_steps = len(batches) * config.max_epochs // config.accumulate_batches
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup_then_linear(n_steps, config.warmup_fraction))
     network, optimizer = accelerator.prepare(model, optimizer)

@@ -105,9 +105,11 @@ class HeadModel:
 
     def _build(self) -> Head:
         options = self.config.head
-        embedder = TokenEmbedding(len(self.vocabulary_), options.embedding_dim, dropout=options.dropout)
-        head: Head = resolve(HEADS, self.name, kind="head")(embedder, options, n_classes=len(EMOTIONS))
-        return head
+        kind: type[Head] = resolve(HEADS, self.name, kind="head")
+        embedder = TokenEmbedding(
+            len(self.vocabulary_), options.embedding_dim, dropout=options.dropout, marks_target=kind.uses_target
+        )
+        return kind(embedder, options, n_classes=len(EMOTIONS))
 
     def _batches(
         self, examples: Sequence[Target], *, labels: Sequence[int] | None = None, seed: int | None = None

@@ -48,12 +48,11 @@ CONFIG = HeadConfig(embedding_dim=8, hidden_dim=6, dropout=0.3)
 heads = pytest.mark.parametrize("name", list(HEADS))
 
 
-def build(name: str, *, n_classes: int = 3, config: HeadConfig = CONFIG) -> Head:
-    torch.manual_seed(3)
-    head: Head = resolve(HEADS, name, kind="head")(
-        TokenEmbedding(len(VOCABULARY), config.embedding_dim), config, n_classes=n_classes
-    )
-    return head
+def build(name: str, *, n_classes: int = 3, config: HeadConfig = CONFIG, seed: int = 3) -> Head:
+    torch.manual_seed(seed)
+    kind: type[Head] = resolve(HEADS, name, kind="head")
+    embedder = TokenEmbedding(len(VOCABULARY), config.embedding_dim, marks_target=kind.uses_target)
+    return kind(embedder, config, n_classes=n_classes)
 
 
 def batch_of(*examples: Target) -> Batch:
@@ -179,10 +178,18 @@ def test_overfits_eight_examples(name: str) -> None:
 def test_save_and_load_are_identical(name: str) -> None:
     from safetensors.torch import load, save
 
-    head = build(name).eval()
-    torch.manual_seed(99)
-    other = resolve(HEADS, name, kind="head")(TokenEmbedding(len(VOCABULARY), 8), CONFIG).eval()
+    head, other = build(name).eval(), build(name, seed=99).eval()
     batch = batch_of(TYPICAL, *EXAMPLES)
     assert not torch.equal(other(batch), head(batch))
     other.load_state_dict(load(save(head.state_dict())))
     assert torch.equal(other(batch), head(batch))
+
+
+@heads
+def test_a_head_that_does_not_use_the_target_gives_the_same_for_every_target(name: str) -> None:
+    head = build(name).eval()
+    if head.uses_target:
+        pytest.skip("a head that reads the target")
+    text = EXAMPLES[0].text
+    answers = [head(batch_of(Target(text, start, start + 2, text[start : start + 2], Emotion.POS))) for start in (0, 3)]
+    assert torch.equal(*answers)

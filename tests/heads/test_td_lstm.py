@@ -4,7 +4,7 @@ import torch
 
 from pipeline.batching import BatchLoader, Positions
 from pipeline.config import HeadConfig
-from pipeline.heads.layers import TokenEmbedding, join
+from pipeline.heads.layers import TokenEmbedding, TwoSidedLSTM, join
 from pipeline.heads.td_lstm import TDLSTM
 from pipeline.schema import Target
 from pipeline.vocab import Vocabulary
@@ -31,6 +31,14 @@ def test_join_closes_the_gaps() -> None:
     assert found.index.tolist() == [[0, 1, 2, 3, 0], [0, 1, 2, 0, 0], [0, 0, 0, 0, 0]]
     assert found.mask.sum(1).tolist() == [4, 3, 0]
     assert (found.mask.int().diff(dim=1) <= 0).all()
+
+
+def test_forget_gates_start_open() -> None:
+    torch.manual_seed(0)
+    lstm = TwoSidedLSTM(3, 4)
+    for side in (lstm.left, lstm.right):
+        ones = side.forwards.bias_ih_l0 == 1
+        assert ones.tolist() == [False] * 4 + [True] * 4 + [False] * 8  # torch's order: input, forget, cell, output
 
 
 def test_head_equals_a_loop_over_unpadded_rows() -> None:
