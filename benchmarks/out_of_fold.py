@@ -1,6 +1,6 @@
-"""Out-of-fold score of a run on some of the files it was trained on.
+"""Out-of-fold score of a run on some of the files it was trained on; or what another run gains over it.
 
-python -m benchmarks.out_of_fold --run mine --gold ../shared/data/sohu2019/train.jsonl
+python -m benchmarks.out_of_fold --run mine --gold ../shared/data/sohu2019/train.jsonl [--other theirs]
 """
 
 from __future__ import annotations
@@ -10,19 +10,31 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.artifacts import open_run
-from pipeline.metric import format_evaluation
+from pipeline.metric import format_evaluation, paired_difference
 from pipeline.read import iter_articles
-from pipeline.workflow.out_of_fold import score_out_of_fold
+from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_answers, score_out_of_fold
+
+MODELS = Path("models")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the same table as ``run.py evaluate``."""
+    """Print the same table as ``run.py evaluate``, or paired differences with 95 % bootstrap intervals."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--run", help="run under models/; the newest by default")
+    parser.add_argument("--other", help="a run on the same files, to be compared with the first")
     parser.add_argument("--gold", type=Path, required=True, action="append", help="may be given several times")
     options = parser.parse_args(arguments)
     articles = [article for path in options.gold for article in iter_articles(path, labelled=True)]
-    print(format_evaluation(score_out_of_fold(open_run(Path("models"), options.run), articles)))
+    run = open_run(MODELS, options.run)
+    if not options.other:
+        print(format_evaluation(score_out_of_fold(run, articles)))
+        return
+    other = open_run(MODELS, options.other)
+    differences = paired_difference(gold_by_key(articles), out_of_fold_answers(run), out_of_fold_answers(other))
+    print(f"{other.name} over {run.name}, {len(articles)} articles\n")
+    print("| figure | gain | 95 % interval | resamples in which it is better |\n| --- | --- | --- | --- |")
+    for figure, found in differences.items():
+        print(f"| {figure} | {found.delta:+.4f} | {found.low:+.4f} to {found.high:+.4f} | {found.share_better:.3f} |")
 
 
 if __name__ == "__main__":

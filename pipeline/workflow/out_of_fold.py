@@ -30,10 +30,14 @@ def out_of_fold_answers(run: RunFolder) -> dict[str, list[Entity]]:
     return answers
 
 
-def score_out_of_fold(run: RunFolder, articles: Iterable[Article]) -> Evaluation:
-    """Score a run on some of its training articles; names are compared as match keys."""
-    gold = {
+def gold_by_key(articles: Iterable[Article]) -> dict[str, tuple[Entity, ...]]:
+    """Return newsId to the gold entities as match keys, as ``out_of_fold_answers`` names them."""
+    return {
         article.news_id: tuple(Entity(match_key(entity.name), entity.emotion) for entity in article.entities or ())
         for article in articles
     }
-    return evaluate(gold, out_of_fold_answers(run))
+
+
+def score_out_of_fold(run: RunFolder, articles: Iterable[Article]) -> Evaluation:
+    """Score a run on some of its training articles; names are compared as match keys."""
+    return evaluate(gold_by_key(articles), out_of_fold_answers(run))
