@@ -77,7 +77,7 @@ def map_chunks(
             yield from pending.popleft().result()
         finished = True
     except BrokenProcessPool as error:
-        raise PipelineError("a worker process died (out of memory?)", hint="try --set workers=1") from error
+        raise PipelineError("a worker process died (out of memory?)", hint="use fewer workers") from error
     finally:
         started = set(active_children()) - others
         pool.shutdown(wait=False, cancel_futures=True)
