@@ -154,6 +154,32 @@ MAX_POSITIONS = 512
 """Most tokens of one input of a tagger, special tokens included: what the usual encoders read."""
 
 
+def _fine_tuning() -> TrainingConfig:
+    return TrainingConfig(max_epochs=2, batch_size=8, learning_rate=1e-3)
+
+
+@dataclass
+class EncoderConfig:
+    """A pre-trained encoder, and how it is trained further."""
+
+    name: str = "builtin:e5-zh-6"
+    """A folder, ``builtin:e5-zh-3``, ``-6`` or ``-12``, or a name on the model hub."""
+    freeze_layers: int = 0
+    """Lowest layers, embeddings with them, that stay as they are: less to compute."""
+    learning_rate: float = 3e-4
+    """Of the highest layer; ``training.learning_rate`` is that of everything else. The small packaged encoder needs a
+    high one; encoders of 100 million parameters and more want 2e-5 to 5e-5."""
+    layer_decay: float = 0.9
+    """Each layer learns at this multiple of the rate of the one above it."""
+    training: TrainingConfig = field(default_factory=_fine_tuning)
+
+    def __post_init__(self) -> None:
+        _require(bool(self.name), "encoder.name must name an encoder")
+        _between("encoder.freeze_layers", self.freeze_layers, 0, 96)
+        _between("encoder.learning_rate", self.learning_rate, 1e-8, 1.0)
+        _between("encoder.layer_decay", self.layer_decay, 0.1, 1.0)
+
+
 def _tagger_training() -> TrainingConfig:
     return TrainingConfig(max_epochs=3, batch_size=8, learning_rate=1e-3)
 

@@ -175,6 +175,11 @@ class JsonLinesLog:
             file.write(json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
 
 
+def compute_device() -> torch.device:
+    """Return where finished networks are best run: on the first GPU, where there is one."""
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Run torch and BLAS on one thread: sums in one order give the same result on any number of cores."""

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from pipeline.config import MAX_POSITIONS, TaggerConfig
 from pipeline.encoders import encoder_folder, load_encoder, restore_encoder
-from pipeline.errors import ArtifactError, ConfigError
+from pipeline.encoders.fine_tune import fine_tuning_groups, freeze_lowest
+from pipeline.errors import ArtifactError
 from pipeline.taggers.base import Tagger
 from pipeline.taggers.batches import TagBatch
 from pipeline.taggers.schemes import TagScheme
@@ -35,13 +36,7 @@ class BertTagger(Tagger):
         super().__init__(encoder.config.hidden_size, scheme, config)
         self.encoder = encoder
         self.reads_segments = getattr(encoder.config, "type_vocab_size", 0) > 1
-        layers = encoder_layers(encoder)
-        if config.freeze_layers > len(layers):
-            raise ConfigError(f"tagger.freeze_layers is {config.freeze_layers}, the encoder has {len(layers)} layers")
-        if config.freeze_layers:
-            # All of what lies below them, too: one trained parameter there would need the gradients of every layer.
-            encoder.requires_grad_(False)
-            nn.ModuleList(layers[config.freeze_layers :]).requires_grad_(True)
+        freeze_lowest(encoder, config.freeze_layers, option="tagger.freeze_layers")
 
     @classmethod
     def fit_tokeniser(cls, texts: Iterable[str], config: TaggerConfig) -> Tokeniser:
@@ -81,28 +76,11 @@ class BertTagger(Tagger):
         return states
 
     def parameter_groups(self, config: TaggerConfig) -> list[dict[str, Any]]:
-        """Return a group for each depth of the encoder, and one for what is on top.
-
-        Biases and layer normalisations are not decayed.
-        """
-        layers = encoder_layers(self.encoder)
-        depth_of = {id(p): depth for depth, layer in enumerate(layers, 1) for p in layer.parameters()}
-        in_encoder = {id(parameter) for parameter in self.encoder.parameters()}
-        groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
-        for parameter in self.parameters():
-            if parameter.requires_grad:
-                rate = config.training.learning_rate
-                if id(parameter) in in_encoder:
-                    depth = depth_of.get(id(parameter), 0)  # embeddings lie below the first layer
-                    rate = config.encoder_learning_rate * config.layer_decay ** (len(layers) - depth)
-                groups.setdefault((rate, parameter.ndim > 1), []).append(parameter)
-        return [
-            {"params": members, "lr": rate, **({} if is_matrix else {"weight_decay": 0.0})}
-            for (rate, is_matrix), members in groups.items()
-        ]
-
-
-def encoder_layers(encoder: nn.Module) -> list[nn.Module]:
-    """Return the layers of a transformers encoder, lowest first: the longest list of modules in it."""
-    lists = [list(module) for module in encoder.modules() if isinstance(module, nn.ModuleList)]
-    return max(lists, key=len, default=[])
+        """Return a group for each depth of the encoder, and one for what is on top."""
+        return fine_tuning_groups(
+            self,
+            self.encoder,
+            encoder_rate=config.encoder_learning_rate,
+            rate=config.training.learning_rate,
+            layer_decay=config.layer_decay,
+        )

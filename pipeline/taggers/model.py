@@ -32,7 +32,7 @@ from pipeline.taggers.data import (
 from pipeline.taggers.schemes import ScoredSpan, Span, TagScheme
 from pipeline.taggers.windows import join_windows
 from pipeline.text.normalise import BREAK
-from pipeline.training import JsonLinesLog, n_threads, train
+from pipeline.training import JsonLinesLog, compute_device, n_threads, train
 
 logger = logging.getLogger(__name__)
 
@@ -193,7 +193,8 @@ class TaggerModel:
             logger.info("tagger: %d characters of %d texts were not read (tagger.predict_chars)", cut, len(texts))
         batches = self._batches(tokens, window_tokens=config.window_tokens, overlap_tokens=config.overlap_tokens)
         found: dict[int, list[ScoredSpan]] = {}
-        device = next(self.network_.parameters()).device
+        device = compute_device()
+        self.network_.to(device)
         in_bf16 = torch.autocast(device.type, torch.bfloat16, enabled=config.training.mixed_precision == "bf16")
         with n_threads(self.threads), torch.inference_mode(), in_bf16:
             for batch in batches.epoch():
