@@ -1,0 +1,85 @@
+"""Prints docs/DEPENDENCIES.md's tables: every installed package that a requirements file leads to, with its licence.
+
+    python -m benchmarks.dependencies requirements.txt requirements-dev.txt
+
+Versions and licences are those that the installed packages state; "not stated" is a package that states none.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+
+LICENCE = "License :: "
+
+
+def main() -> None:
+    """Print a table for each file; what an earlier file led to is not repeated."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    known: set[str] = set()
+    for path in parser.parse_args().files:
+        direct = {canonicalize_name(requirement.name) for requirement in read_requirements(path)}
+        found = closure(direct) - known
+        known |= found
+        print(f"## {path.name}\n\n| package | version | licence | asked for by |\n| --- | --- | --- | --- |")
+        for name in sorted(found):
+            installed = metadata.distribution(name)
+            asked = "this project" if name in direct else "a dependency"
+            print(f"| {name} | {installed.version.partition('+')[0]} | {licence(installed)} | {asked} |")
+        print()
+
+
+def read_requirements(path: Path) -> Iterator[Requirement]:
+    """Yield the requirements of a file; lines that name another file are left to the caller."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        text = line.partition("#")[0].strip()
+        if text and not text.startswith("-"):
+            yield Requirement(text)
+
+
+def closure(names: set[str]) -> set[str]:
+    """Return packages with everything installed that they need, extras left out."""
+    found: set[str] = set()
+    waiting = sorted(names)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        try:
+            needs = metadata.requires(name) or []
+        except metadata.PackageNotFoundError:  # for another platform or Python
+            continue
+        found.add(name)
+        waiting += [canonicalize_name(need.name) for need in map(_parsed, needs) if need is not None]
+    return found
+
+
+def _parsed(text: str) -> Requirement | None:
+    try:
+        need = Requirement(text)
+    except InvalidRequirement:
+        return None
+    return need if need.marker is None or need.marker.evaluate({"extra": ""}) else None
+
+
+def licence(package: metadata.Distribution) -> str:
+    """Return a package's licence in a few words, from its expression, classifiers or free text."""
+    facts = package.metadata
+    if expression := facts.get("License-Expression"):
+        return expression
+    named = [value.rpartition(" :: ")[2] for value in facts.get_all("Classifier") or [] if value.startswith(LICENCE)]
+    if named:
+        return ", ".join(sorted(set(named)))
+    first_line = re.split(r"[\r\n]", facts.get("License") or "")[0].strip()
+    return first_line[:60] or "not stated"
+
+
+if __name__ == "__main__":
+    main()
