@@ -239,7 +239,7 @@ def _oof_candidates(
     *,
     first: Sequence[np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    """List each article's best candidates and its gold ones, with out-of-fold probabilities; ``first`` are others beside them."""
+    """List each article's best candidates and its gold ones, with out-of-fold probabilities, beside those of ``first``."""
     rows = []
     for index, (news_id, fold) in enumerate(zip(table.news_ids, folds, strict=True)):
         probs, labels = stage.oof_probs_[index], table.labels[index]
