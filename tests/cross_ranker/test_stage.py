@@ -78,9 +78,7 @@ def test_other_options_or_labels_train_again(
     assert scores(CrossStage(run_config).fit(LISTS, FOLDS, folder=tmp_path)) == scores(fitted[0])
 
 
-def test_two_workers_give_the_same_scores(
-    fitted: tuple[CrossStage, Path], run_config: Config, tmp_path: Path
-) -> None:
+def test_two_workers_give_the_same_scores(fitted: tuple[CrossStage, Path], run_config: Config, tmp_path: Path) -> None:
     stage = CrossStage(replace(run_config, workers=2)).fit(LISTS, FOLDS, folder=tmp_path)
     assert scores(stage) == scores(fitted[0])
 
