@@ -44,12 +44,13 @@ class CrossNetwork(nn.Module):
         """Return the logit of each candidate: float32 (n_scores,), passage by passage."""
         segments = {"token_type_ids": batch.segments} if self.reads_segments else {}
         states = self.encoder(input_ids=batch.tokens, attention_mask=batch.mask, **segments).last_hidden_state
-        weights = batch.mentions.to(states.dtype)
-        mean = weights @ states / weights.sum(dim=2, keepdim=True).clamp(min=1)  # (batch, n_candidates, hidden)
-        first = states[:, :1].expand_as(mean)
-        parts = [mean, first, mean * first] if self.multiplies else [mean, first]
-        logits: Tensor = self.score(self.dropout(torch.cat(parts, dim=2))).squeeze(2)
-        return logits[batch.candidates].float()
+        with torch.autocast(states.device.type, enabled=False):  # bf16 would make ties of near scores
+            states, weights = states.float(), batch.mentions.float()
+            mean = weights @ states / weights.sum(dim=2, keepdim=True).clamp(min=1)  # (batch, n_candidates, hidden)
+            first = states[:, :1].expand_as(mean)
+            parts = [mean, first, mean * first] if self.multiplies else [mean, first]
+            logits: Tensor = self.score(self.dropout(torch.cat(parts, dim=2))).squeeze(2)
+        return logits[batch.candidates]
 
     def parameter_groups(self, config: CrossConfig) -> list[dict[str, Any]]:
         """Return a group for each depth of the encoder, and one for what is on top."""

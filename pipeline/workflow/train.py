@@ -24,6 +24,7 @@ from pipeline.artifacts import (
 )
 from pipeline.config import Config
 from pipeline.cross_ranker import FirstRanking, SecondRanking
+from pipeline.encoders import encoder_folder
 from pipeline.features import FeatureTable
 from pipeline.features.extract import save_counts
 from pipeline.folds import assign_folds, group_articles
@@ -88,6 +89,8 @@ class _Training:
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
             build_member(name, self.config)
+        if self.config.cross.name != NO_CROSS:
+            encoder_folder(self.config.cross.encoder.name)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
 
@@ -239,7 +242,7 @@ def _oof_candidates(
     *,
     first: Sequence[np.ndarray] | None = None,
 ) -> pd.DataFrame:
-    """List each article's best candidates and its gold ones, with out-of-fold probabilities, beside those of ``first``."""
+    """List each article's best candidates and its gold ones, with out-of-fold probabilities and those of ``first``."""
     rows = []
     for index, (news_id, fold) in enumerate(zip(table.news_ids, folds, strict=True)):
         probs, labels = stage.oof_probs_[index], table.labels[index]

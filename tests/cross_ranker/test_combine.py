@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.config import Config, CrossConfig, RerankConfig
 from pipeline.cross_ranker import FirstRanking
-from pipeline.cross_ranker.combine import COMBINERS, COLUMNS, Blend, Stack, TwoScores, log_odds
+from pipeline.cross_ranker.combine import COLUMNS, COMBINERS, Blend, Stack, TwoScores, log_odds
 from pipeline.errors import ArtifactError
 from pipeline.features import FeatureTable
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from cross_articles import documents, training_lists
 
 from pipeline.config import CrossConfig
@@ -41,6 +43,18 @@ def test_articles_are_scored_alike_alone_and_together(model: CrossModel) -> None
     assert [score.shape for score in together] == [(3,)] * len(ARTICLES)
     for article, scores in zip(ARTICLES, together, strict=True):
         np.testing.assert_allclose(model.predict([article])[0], scores, rtol=1e-4, atol=1e-4)
+
+
+def test_scores_in_bf16_are_close_and_no_ties(config: CrossConfig, model: CrossModel, tmp_path: Path) -> None:
+    model.save(tmp_path)
+    training = replace(config.encoder.training, mixed_precision="bf16")
+    settings = asdict(replace(config, encoder=replace(config.encoder, training=training)))
+    (tmp_path / "cross.json").write_text(json.dumps(settings))
+    exact, rough = (np.concatenate(found.predict(ARTICLES)) for found in (model, CrossModel.load(tmp_path)))
+    assert np.abs(exact - rough).max() < 0.1 * np.ptp(exact)
+    assert not np.array_equal(exact, rough)
+    as_bf16 = torch.from_numpy(rough).bfloat16().float().numpy()
+    assert not np.array_equal(as_bf16, rough)
 
 
 def test_an_article_without_candidates_has_no_scores(model: CrossModel) -> None:
