@@ -91,22 +91,25 @@ class PassageBuilder:
     def joint(self, article: CandidateList) -> Passage:
         """Return one passage for all candidates: ``[CLS] title + lead [SEP] name [SEP] name [SEP] ...``.
 
-        The text gets what the names leave, but at least half; names for which no room is left are cut to nothing, and
-        a candidate that then has no token at all is read from the first token.
+        The names stand in the order of their first mentions: ranks would tell the gold entities that training adds
+        beyond the best candidates. The text gets what the names leave, but at least half; names for which no room is
+        left are cut to nothing, and a candidate that then has no token at all is read from the first token.
         """
         tokens = self._tokeniser(article.text)
         names = [self._name(key) for key in article.keys]
         room = self._max_tokens - 2
         n_text = min(len(tokens.ids), max(room // 2, room - sum(len(name) + 1 for name in names)))
         ids = [self._special.first, *tokens.ids[:n_text].tolist(), self._special.separator]
-        mentions = []
-        for key, name in zip(article.keys, names, strict=True):
-            inside = [span for span in _token_spans(tokens, article.spans[key]) if span[1] <= n_text]
+        mentions = [np.array([0])] * len(names)
+        for index in sorted(range(len(names)), key=lambda index: _first_mention(article, index)):
+            name = names[index]
+            inside = [span for span in _token_spans(tokens, article.spans[article.keys[index]]) if span[1] <= n_text]
             places = [place + 1 for first, last in inside for place in range(first, last)]
             if len(ids) + len(name) + 1 <= self._max_tokens:
                 places += range(len(ids), len(ids) + len(name))
                 ids += [*name, self._special.separator]
-            mentions.append(np.array(places or [0]))
+            if places:
+                mentions[index] = np.array(places)
         return Passage(np.array(ids), n_text + 2, mentions)
 
     def _marked(self, article: CandidateList, tokens: Tokens, key: str) -> Passage:
@@ -148,6 +151,13 @@ class PassageBuilder:
     def _name(self, key: str) -> list[int]:
         name: list[int] = self._tokeniser(key).ids[:MAX_NAME_TOKENS].tolist()
         return name
+
+
+def _first_mention(article: CandidateList, index: int) -> tuple[int, str]:
+    """Return what orders candidates by their first mention, the shorter name first."""
+    key = article.keys[index]
+    spans = article.spans[key]
+    return (spans[0][0] if spans else len(article.text)), key
 
 
 def _token_spans(tokens: Tokens, spans: Sequence[Span]) -> list[Span]:
