@@ -180,6 +180,43 @@ class EncoderConfig:
         _between("encoder.layer_decay", self.layer_decay, 0.1, 1.0)
 
 
+def _cross_encoder() -> EncoderConfig:
+    return EncoderConfig(training=TrainingConfig(max_epochs=2, batch_size=4, learning_rate=1e-3))
+
+
+@dataclass
+class CrossConfig:
+    """A second reranking: a pre-trained encoder reads each article's best candidates in their context."""
+
+    name: Literal["none", "encoder", "pooled"] = "none"
+    """``encoder`` reads every candidate apart, marked in the text; ``pooled`` reads a text once for all of them."""
+    top_k: int = 20
+    """Best candidates of the first reranking that are scored."""
+    max_tokens: int = 160
+    """Longest input of ``encoder``."""
+    pooled_tokens: int = 384
+    """Longest input of ``pooled``, which lists the names of all candidates after the text."""
+    n_negatives: int = 6
+    """Wrong candidates drawn for each article and epoch, in training of ``encoder``; ``pooled`` reads all ``top_k``."""
+    loss: Literal["binary", "listwise"] = "binary"
+    """Each candidate alone, or the gold ones against all others of the article."""
+    dropout: float = 0.1
+    combine: Literal["stack", "blend"] = "stack"
+    """``stack`` fits the trees again, with the encoder's scores as features; ``blend`` adds weighted log odds."""
+    n_estimators: int = 200
+    """Trees of ``stack``; its other options are those of ``rerank``."""
+    encoder: EncoderConfig = field(default_factory=_cross_encoder)
+    """``encoder.training.batch_size`` counts articles."""
+
+    def __post_init__(self) -> None:
+        _between("cross.top_k", self.top_k, 3, 200)
+        _between("cross.max_tokens", self.max_tokens, 32, MAX_POSITIONS)
+        _between("cross.pooled_tokens", self.pooled_tokens, 32, MAX_POSITIONS)
+        _between("cross.n_negatives", self.n_negatives, 1, 200)
+        _between("cross.dropout", self.dropout, 0.0, 0.95)
+        _between("cross.n_estimators", self.n_estimators, 1, 100_000)
+
+
 def _tagger_training() -> TrainingConfig:
     return TrainingConfig(max_epochs=3, batch_size=8, learning_rate=1e-3)
 
@@ -317,6 +354,7 @@ class Config:
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     rerank: RerankConfig = field(default_factory=RerankConfig)
+    cross: CrossConfig = field(default_factory=CrossConfig)
     sentiment: SentimentConfig = field(default_factory=SentimentConfig)
     head: HeadConfig = field(default_factory=HeadConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)

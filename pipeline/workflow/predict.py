@@ -12,6 +12,7 @@ import numpy as np
 from pipeline.artifacts import RunFolder
 from pipeline.candidates import CandidateSet
 from pipeline.config import Config
+from pipeline.cross_ranker import SecondRanking
 from pipeline.features import Extractor, KeyCounts
 from pipeline.features.extract import load_counts, with_fitted
 from pipeline.parallel import map_chunks
@@ -31,6 +32,9 @@ N_RUNNERS_UP = 10
 NO_TAGGER = "none"
 """Value of ``tagger.name`` in a run whose candidates come from words and dictionaries alone."""
 
+NO_CROSS = "none"
+"""Value of ``cross.name`` in a run with one reranking."""
+
 
 class Predictor:
     """The models of one run, ready to answer."""
@@ -44,6 +48,7 @@ class Predictor:
         counts: KeyCounts,
         rerank: RerankStage,
         sentiment: SentimentStage,
+        cross: SecondRanking | None = None,
     ) -> None:
         self.config = config
         self.tagger = tagger
@@ -51,6 +56,7 @@ class Predictor:
         self.counts = counts
         self.rerank = rerank
         self.sentiment = sentiment
+        self.cross = cross
 
     @classmethod
     def load(cls, path: Path) -> Predictor:
@@ -68,6 +74,7 @@ class Predictor:
             counts=load_counts(run.stage("candidates")),
             rerank=RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
             sentiment=SentimentStage.load(run.stage("sentiment"), config),
+            cross=None if config.cross.name == NO_CROSS else SecondRanking.load(run.stage("cross"), config),
         )
 
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
@@ -119,7 +126,10 @@ class Predictor:
         )
         self.rerank.ranker_.check_features(names)
         probs = self.rerank.probs(matrix)
-        chosen = self.rerank.choose(probs, candidates.keys, candidates.firsts)
+        if self.cross is not None:
+            keys, firsts = candidates.keys, candidates.firsts
+            probs = self.cross.probs(candidates.document, keys, firsts, names, matrix, probs)
+        chosen = (self.cross or self.rerank).choose(probs, candidates.keys, candidates.firsts)
         order = distinct(ranking(probs, candidates.keys, candidates.firsts), candidates.keys)
         runners_up = islice((row for row in order if row not in chosen), N_RUNNERS_UP)
         return candidates, probs, chosen, list(runners_up)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
@@ -22,6 +23,8 @@ from pipeline.artifacts import (
     write_table,
 )
 from pipeline.config import Config
+from pipeline.cross_ranker import FirstRanking, SecondRanking
+from pipeline.encoders import encoder_folder
 from pipeline.features import FeatureTable
 from pipeline.features.extract import save_counts
 from pipeline.folds import assign_folds, group_articles
@@ -35,7 +38,7 @@ from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_table, dictionary_path, fit_extractor
 from pipeline.workflow.out_of_fold import score_out_of_fold
-from pipeline.workflow.predict import NO_TAGGER, predict_stream
+from pipeline.workflow.predict import NO_CROSS, NO_TAGGER, predict_stream
 from pipeline.workflow.run_config import save_run_config
 
 logger = logging.getLogger(__name__)
@@ -86,6 +89,8 @@ class _Training:
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
             build_member(name, self.config)
+        if self.config.cross.name != NO_CROSS:
+            encoder_folder(self.config.cross.encoder.name)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
 
@@ -94,7 +99,11 @@ class _Training:
         key = self._base_key()
         if self.config.tagger.name != NO_TAGGER:
             key = self._stage("tagger", key, asdict(self.config.tagger), work=self._fit_tagger)
-        key = self._stage("rerank", key, asdict(self.config.rerank), work=self._fit_rerank)
+        cross = self.config.cross
+        leaves_features = ["features kept"] if cross.name != NO_CROSS else []
+        key = self._stage("rerank", key, asdict(self.config.rerank), *leaves_features, work=self._fit_rerank)
+        if cross.name != NO_CROSS:
+            self._stage("cross", key, asdict(cross), work=self._fit_cross)
         networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
         self._stage("sentiment", key, *networks, work=self._fit_sentiment)
         self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
@@ -168,7 +177,11 @@ class _Training:
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
         stage.fit(table, folds, workers=self.config.workers)
         stage.save(rerank)
-        write_table(self.run.oof("rerank"), _oof_candidates(table, stage, folds))
+        files = [candidates, rerank, self.run.oof("rerank")]
+        if self.config.cross.name != NO_CROSS:
+            files[2:] = FirstRanking(table, stage.oof_probs_).save(self.run.snapshots)
+        else:
+            write_table(self.run.oof("rerank"), _oof_candidates(table, stage, folds))
         n_found, n_gold = sum(int(label.sum()) for label in table.labels), sum(table.n_gold)
         figures = {
             "candidates_per_article": sum(map(len, table.keys)) / len(table.keys),
@@ -178,7 +191,26 @@ class _Training:
             "oof_entity_f1": stage.oof_entity_f1_,
         }
         atomic_write_json(rerank / "figures.json", figures)
-        return [candidates, rerank, self.run.oof("rerank")]
+        return files
+
+    def _fit_cross(self) -> list[Path]:
+        folder, first = self.run.stage("cross"), FirstRanking.load(self.run.snapshots)
+        documents = [Document.of(article) for article in self.articles]
+        folds = [self.folds[article.news_id] for article in self.articles]
+        second = SecondRanking(self.config, log=self.run.log_jsonl)
+        second.fit(first.table, first.probs, documents, folds, folder=folder)
+        write_table(self.run.oof("rerank"), _oof_candidates(first.table, second, folds, first=first.probs))
+        n_read = sum(
+            int(label[np.isfinite(cross)].sum())
+            for label, cross in zip(first.table.labels, second.oof_cross_, strict=True)
+        )
+        figures = {
+            "recall_at_top_k": n_read / max(sum(first.table.n_gold), 1),
+            "rule": asdict(second.rule_),
+            "oof_entity_f1": second.oof_entity_f1_,
+        }
+        atomic_write_json(folder / "figures.json", figures)
+        return [folder, self.run.oof("rerank")]
 
     def _fit_sentiment(self) -> list[Path]:
         folder = self.run.stage("sentiment")
@@ -203,8 +235,14 @@ class _Training:
         return evaluate(gold, pred).to_dict()
 
 
-def _oof_candidates(table: FeatureTable, stage: RerankStage, folds: Sequence[int]) -> pd.DataFrame:
-    """List each article's best candidates and its gold ones, with out-of-fold probabilities."""
+def _oof_candidates(
+    table: FeatureTable,
+    stage: RerankStage | SecondRanking,
+    folds: Sequence[int],
+    *,
+    first: Sequence[np.ndarray] | None = None,
+) -> pd.DataFrame:
+    """List each article's best candidates and its gold ones, with out-of-fold probabilities and those of ``first``."""
     rows = []
     for index, (news_id, fold) in enumerate(zip(table.news_ids, folds, strict=True)):
         probs, labels = stage.oof_probs_[index], table.labels[index]
@@ -213,5 +251,7 @@ def _oof_candidates(table: FeatureTable, stage: RerankStage, folds: Sequence[int
         for rank, row in enumerate(ranking(probs, keys, firsts)):
             if rank < OOF_CANDIDATES_KEPT or labels[row]:
                 facts = (f"{probs[row]:.6f}", fold, int(labels[row]), int(row in chosen))
-                rows.append((news_id, keys[row], rank + 1, *facts))
-    return pd.DataFrame(rows, columns=["newsId", "entity", "rank", "score", "fold", "is_gold", "is_chosen"])
+                before = () if first is None else (f"{first[index][row]:.6f}",)
+                rows.append((news_id, keys[row], rank + 1, *facts, *before))
+    names = ["newsId", "entity", "rank", "score", "fold", "is_gold", "is_chosen"]
+    return pd.DataFrame(rows, columns=[*names, *(["first_score"] if first is not None else [])])
