@@ -1,0 +1,55 @@
+"""Names of several articles with out-of-fold probabilities: tuning of the number rule, and the table of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pipeline.rerank.choose import NumberRule, choose, ranking, tune_rule
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+OOF_CANDIDATES_KEPT = 20
+"""Best candidates of each article written to the out-of-fold table, beside every gold one."""
+
+
+@dataclass(frozen=True)
+class RankedNames:
+    """One entry of each list an article."""
+
+    news_ids: Sequence[str]
+    folds: Sequence[int]
+    keys: Sequence[Sequence[str]]
+    firsts: Sequence[np.ndarray]
+    """First position of each name in its article."""
+    probs: Sequence[np.ndarray]
+    labels: Sequence[np.ndarray]
+    """1 where the name is a gold entity."""
+    n_gold: Sequence[int]
+    """Gold entities of each article, found among the names or not."""
+
+    def tune(self, *, max_entities: int) -> tuple[NumberRule, float]:
+        """Return the best number rule, and its mean entity F1; see ``tune_rule``."""
+        return tune_rule(self.probs, self.labels, self.n_gold, self.keys, self.firsts, max_entities=max_entities)
+
+    def recall(self) -> float:
+        """Return the share of the gold entities that are among the names."""
+        return sum(int(label.sum()) for label in self.labels) / max(sum(self.n_gold), 1)
+
+    def table(self, rule: NumberRule) -> pd.DataFrame:
+        """List each article's best names and its gold ones, and whether the rule chooses them."""
+        import pandas as pd  # prediction does without
+
+        rows = []
+        columns = (self.news_ids, self.folds, self.keys, self.firsts, self.probs, self.labels)
+        for news_id, fold, keys, firsts, probs, labels in zip(*columns, strict=True):
+            chosen = set(choose(probs, keys, firsts, rule))
+            for rank, row in enumerate(ranking(probs, keys, firsts)):
+                if rank < OOF_CANDIDATES_KEPT or labels[row]:
+                    facts = (f"{probs[row]:.6f}", fold, int(labels[row]), int(row in chosen))
+                    rows.append((news_id, keys[row], rank + 1, *facts))
+        return pd.DataFrame(rows, columns=["newsId", "entity", "rank", "score", "fold", "is_gold", "is_chosen"])
