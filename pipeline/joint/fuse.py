@@ -9,8 +9,7 @@ import numpy as np
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.errors import ArtifactError
-from pipeline.rerank import NumberRule
-from pipeline.rerank.ranked import RankedNames
+from pipeline.rerank import NumberRule, RankedNames
 from pipeline.sentiment.scores import Probs
 
 RULE = "thresholds.json"

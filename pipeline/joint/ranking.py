@@ -10,8 +10,7 @@ import numpy as np
 
 from pipeline.errors import ArtifactError
 from pipeline.joint.votes import NameVotes
-from pipeline.rerank import Calibrator, NumberRule
-from pipeline.rerank.ranked import RankedNames
+from pipeline.rerank import Calibrator, NumberRule, RankedNames
 
 OwnScore = Literal["noisy_or", "sum"]
 

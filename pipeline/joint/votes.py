@@ -16,6 +16,8 @@ from pipeline.taggers.schemes import ScoredSpan
 Votes = NDArray[np.float64]
 """(n_names, n_emotions), columns in the order of ``EMOTIONS``: summed probabilities; a row of zeros: no vote."""
 
+DECIMALS = 9
+"""Of sums of probabilities: 0.1 + 0.2 and 0.3 are a tie."""
 _COLUMN = {emotion.value: column for column, emotion in enumerate(EMOTIONS)}
 CERTAIN = 1 - 1e-6
 """Highest probability of a span in a product, so that its logarithm stays finite."""
@@ -24,9 +26,9 @@ CERTAIN = 1 - 1e-6
 def winner(votes: Sequence[float] | Votes) -> Emotion:
     """Return the emotion with the largest summed probability.
 
-    Ties, and names without a vote, go to the emotion that is more frequent in training: POS, then NORM, then NEG.
+    Ties go to the emotion that is more frequent in the competition's training file: POS, then NORM, then NEG.
     """
-    return EMOTIONS[int(np.argmax(votes))]
+    return EMOTIONS[int(np.argmax(np.round(votes, DECIMALS)))]
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class NameVotes:
         return cls(
             keys,
             np.array([firsts[key] for key in keys], dtype=np.int64),
-            np.array([emotions[key] for key in keys]).reshape(len(keys), len(EMOTIONS)),
+            np.array([emotions[key] for key in keys]).reshape(len(keys), len(EMOTIONS)).round(DECIMALS),
             np.array([misses[key] for key in keys], dtype=np.float64),
         )
 

@@ -32,6 +32,42 @@ class RankedNames:
     n_gold: Sequence[int]
     """Gold entities of each article, found among the names or not."""
 
+    @classmethod
+    def from_table(
+        cls,
+        table: pd.DataFrame,
+        *,
+        news_ids: Sequence[str],
+        folds: Sequence[int],
+        texts: Sequence[str],
+        n_gold: Sequence[int],
+    ) -> RankedNames:
+        """Rebuild from ``table`` as ``read_table`` gives it back: the names that were written.
+
+        Args:
+            table: of the articles, in any order.
+            news_ids: every article, with names or without; the arguments below have an entry for each.
+            folds: as in training.
+            texts: the articles' normalised texts.
+            n_gold: gold entities.
+        """
+        rows: dict[str, list[tuple[str, float, float]]] = {news_id: [] for news_id in news_ids}
+        for row in table.to_dict("records"):
+            rows[row["newsId"]].append((row["entity"], float(row["score"]), float(row["is_gold"])))
+        of_article = [rows[news_id] for news_id in news_ids]
+        return cls(
+            news_ids,
+            folds,
+            keys=[[key for key, _, _ in names] for names in of_article],
+            firsts=[
+                np.array([text.find(key) for key, _, _ in names], np.int64)
+                for text, names in zip(texts, of_article, strict=True)
+            ],
+            probs=[np.array([prob for _, prob, _ in names]) for names in of_article],
+            labels=[np.array([gold for _, _, gold in names], np.float32) for names in of_article],
+            n_gold=n_gold,
+        )
+
     def tune(self, *, max_entities: int) -> tuple[NumberRule, float]:
         """Return the best number rule, and its mean entity F1; see ``tune_rule``."""
         return tune_rule(self.probs, self.labels, self.n_gold, self.keys, self.firsts, max_entities=max_entities)

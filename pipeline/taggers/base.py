@@ -52,7 +52,7 @@ class LabelLayer(nn.Module):
         return self.classify(states).float().log_softmax(-1)
 
     def split(self, tags: Tensor) -> tuple[Tensor, Tensor]:
-        """Return bare tags and labels, int64 (batch, window_len) both; negative where unknown, or where there is none."""
+        """Return bare tags and labels, both int64 (batch, window_len); negative where unknown, or there is none."""
         known = tags.clamp(min=0)
         return torch.where(tags < 0, tags, self._bare_of[known]), torch.where(tags < 0, tags, self._label_of[known])
 
@@ -84,7 +84,7 @@ class Tagger(nn.Module, ABC):
         self.label_layer: LabelLayer | None = None
 
     def add_label_layer(self, scheme: TagScheme, *, weight: float) -> None:
-        """Tell labels by a layer of their own: the network's tags are ``scheme.bare``, those of batches ``scheme``'s."""
+        """Tell labels by a layer of their own: the network's tags are ``scheme.bare``, those of batches ``scheme``."""
         self.label_layer = LabelLayer(self.classify.in_features, scheme, weight=weight)
 
     @classmethod
