@@ -247,7 +247,7 @@ class TaggerModel:
             start, stop = int(first), int(first + length + 1)
             of_label = probs[row, first, length]
             if of_token is not None:
-                of_label = of_label * of_token[row, start:stop].mean(0)
+                of_label = of_label * span_labels(of_token[row], start, stop)
             for label, prob in zip(labels, of_label.tolist(), strict=True):
                 if (rounded := round(prob, 6)) > 0:
                     yield int(row), ScoredSpan(start, stop, rounded, label)
@@ -257,7 +257,7 @@ class TaggerModel:
         for row, tags in enumerate(self.network_.crf.best_tags(output.emissions, window).tolist()):
             for start, stop, label in self._network_scheme.decode([names[tag] for tag in tags]):
                 if of_token is not None:
-                    label = self.scheme.labels[int(of_token[row, start:stop].mean(0).argmax())]
+                    label = self.scheme.labels[int(span_labels(of_token[row], start, stop).argmax())]
                 yield row, ScoredSpan(start, stop, 1.0, label)
 
     def _batches(self, texts: Sequence[TaggedTokens], **options: Any) -> TagBatches:
@@ -269,6 +269,12 @@ class TaggerModel:
             title_tokens=self.config.title_tokens,
             **options,
         )
+
+
+def span_labels(of_token: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Return a span's distribution over labels, (n_labels,): the mean of those of its tokens, (n_tokens, n_labels)."""
+    mean: np.ndarray = of_token[start:stop].mean(0)
+    return mean
 
 
 def _distributions(output: TagOutput) -> np.ndarray | None:
