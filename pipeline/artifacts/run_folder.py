@@ -185,11 +185,14 @@ class RunFolder:
         entry = self._read_progress().get(name)
         if entry is None:
             return False
-        stale = [] if entry["key"] == key else ["configuration or data"]
-        stale += [file for file, expected in entry["files"].items() if self._digest(file) != expected]
+        stale = self._stale(entry, key)
         if stale:
             logger.info("stage %s runs again: %s changed since it was finished", name, ", ".join(stale))
         return not stale
+
+    def _stale(self, entry: Mapping[str, Any], key: str) -> list[str]:
+        stale = [] if entry["key"] == key else ["configuration or data"]
+        return stale + [file for file, expected in entry["files"].items() if self._digest(file) != expected]
 
     def mark_stage(self, name: str, *, key: str, files: Iterable[Path] = (), seconds: float = 0.0) -> None:
         """Note a finished stage. ``files`` lie in the run folder; a folder stands for all it holds."""
@@ -207,9 +210,9 @@ class RunFolder:
             key: of the stage in this run.
             names: relative path of a file in the other run to its path here, where the two differ.
         """
-        if not other.stage_done(name, key):
+        entry = other._read_progress().get(name)
+        if entry is None or other._stale(entry, key):
             return False
-        entry = other._read_progress()[name]
         for relative in entry["files"]:
             target = self.path / names.get(relative, relative)
             atomic_write_bytes(target, (other.path / relative).read_bytes())
