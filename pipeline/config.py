@@ -315,6 +315,25 @@ class TaggerConfig:
 
 
 @dataclass
+class JointConfig:
+    """Entity and emotion in one tagging pass (``mode`` joint and fused); network and training are ``tagger``'s."""
+
+    output: Literal["joined", "two_heads"] = "joined"
+    """``joined``: tags of boundary and emotion (B-POS); ``two_heads``: bare tags, and another layer for emotions."""
+    emotion_weight: float = 1.0
+    """Weight of the emotions' loss beside that of the boundaries, with ``two_heads``."""
+    ranking: Literal["reranker", "own"] = "reranker"
+    """What orders entities: the reranker over all candidates, or the joint tagger's own scores."""
+    shares_tagger: bool = False
+    """In mode fused the reranker reads the joint tagger's spans, and no second tagger is trained: half the time."""
+    own_score: Literal["noisy_or", "sum"] = "noisy_or"
+    """A name's own score: 1 - prod(1 - p) over its mentions, or the sum of their probabilities."""
+
+    def __post_init__(self) -> None:
+        _between("joint.emotion_weight", self.emotion_weight, 0.0, 100.0)
+
+
+@dataclass
 class SentimentConfig:
     """Stage two: the emotion toward a chosen entity."""
 
@@ -346,6 +365,8 @@ class SentimentConfig:
 class Config:
     """All options of a run."""
 
+    mode: Literal["two_stage", "joint", "fused"] = "two_stage"
+    """Entities first and then their emotions; both by one tagger; or the average of the two."""
     seed: int = 7
     n_folds: int = 5
     """Folds of every out-of-fold score; articles of one group share a fold."""
@@ -353,6 +374,7 @@ class Config:
     """Processes for segmentation, candidates and features, and threads of the models."""
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
+    joint: JointConfig = field(default_factory=JointConfig)
     rerank: RerankConfig = field(default_factory=RerankConfig)
     cross: CrossConfig = field(default_factory=CrossConfig)
     sentiment: SentimentConfig = field(default_factory=SentimentConfig)
@@ -363,6 +385,10 @@ class Config:
         _between("seed", self.seed, 0, 2**31 - 1)
         _between("n_folds", self.n_folds, 2, 50)
         _between("workers", self.workers, 1, 256)
+        _require(
+            self.mode == "two_stage" or self.tagger.name != "none",
+            f"mode={self.mode} needs a tagger: set tagger.name to lstm, encoder or bert",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the options as plain nested dictionaries."""

@@ -373,3 +373,15 @@ def test_a_new_folder_appears_when_the_block_ends_well(tmp_path: Path) -> None:
         pass
     with pytest.raises(ConfigError, match="cannot be written"), new_folder(path / "whole" / "b"):
         pass
+
+
+def test_a_stage_of_another_run_is_taken_over_with_its_files_and_time(tmp_path: Path) -> None:
+    other, run = finished_run(tmp_path, "old"), RunFolder.create(tmp_path, "new")
+    assert not run.take_over(other, "rerank", key="another", names={})
+    assert not run.take_over(other, "tagger", key="k", names={})
+    assert run.take_over(other, "rerank", key="k", names={"rerank/model.txt": "rerank/renamed.txt"})
+    assert (run.path / "rerank" / "renamed.txt").read_bytes() == other.rerank_model.read_bytes()
+    assert run.stage_done("rerank", "k")
+    assert run.stage_seconds() == {"rerank": 1.5}
+    atomic_write_text(other.rerank_model, "another tree\n")
+    assert not run.take_over(other, "rerank", key="k", names={})

@@ -19,7 +19,10 @@ from pipeline.metric import (
     entity_f1,
     evaluate,
     format_evaluation,
+    hit_counts,
+    mean_gain,
     paired_difference,
+    ratio_gain,
 )
 from pipeline.schema import Emotion, Entity
 
@@ -244,6 +247,29 @@ def test_paired_difference_resamples_the_same_articles() -> None:
     assert 0.5 < gain.share_better < 0.75  # P(the article is drawn) = 1 - 1/e = 0.63
     loss = paired_difference(gold, better, half)["score"]
     assert (loss.delta, loss.low, loss.high) == pytest.approx((-gain.delta, -gain.high, 0.0))
+
+
+def test_a_mean_gain_is_the_paired_difference() -> None:
+    gain = article_scores(GOLD, PRED)[1] - article_scores(GOLD, {})[1]
+    assert mean_gain(gain, n_resamples=50, seed=3) == paired_difference(GOLD, {}, PRED, n_resamples=50, seed=3)
+
+
+@given(gold_answers, answers)
+def test_hit_counts_add_up_to_the_accuracy(gold: Answers, pred: Answers) -> None:
+    right, hits = hit_counts(gold, pred).sum(0)
+    found = evaluate(gold, pred, n_resamples=0)
+    assert hits == found.n_hits
+    assert found.emotion_accuracy == (right / hits if hits else None)
+
+
+def test_a_ratio_gain_pools_before_it_divides() -> None:
+    base, other = np.array([[1.0, 1.0], [0.0, 3.0]]), np.array([[1.0, 1.0], [2.0, 3.0]])
+    gain = ratio_gain(base, other, n_resamples=200)
+    assert gain.delta == pytest.approx(3 / 4 - 1 / 4)
+    assert gain.low == 0.0  # the first article drawn twice
+    assert gain.high == pytest.approx(2 / 3)  # the second
+    nothing = np.zeros((2, 2))
+    assert ratio_gain(nothing, nothing, n_resamples=5) == (0.0, 0.0, 0.0, 0.0)
 
 
 def test_article_scores_are_in_order_of_id() -> None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pipeline.artifacts.files import atomic_write_json, read_json, sha256_file, write_errors
+from pipeline.artifacts.files import atomic_write_bytes, atomic_write_json, read_json, sha256_file, write_errors
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, environment
 from pipeline.artifacts.naming import validate_run_name
 from pipeline.errors import ArtifactError, ConfigError
@@ -185,11 +185,14 @@ class RunFolder:
         entry = self._read_progress().get(name)
         if entry is None:
             return False
-        stale = [] if entry["key"] == key else ["configuration or data"]
-        stale += [file for file, expected in entry["files"].items() if self._digest(file) != expected]
+        stale = self._stale(entry, key)
         if stale:
             logger.info("stage %s runs again: %s changed since it was finished", name, ", ".join(stale))
         return not stale
+
+    def _stale(self, entry: Mapping[str, Any], key: str) -> list[str]:
+        stale = [] if entry["key"] == key else ["configuration or data"]
+        return stale + [file for file, expected in entry["files"].items() if self._digest(file) != expected]
 
     def mark_stage(self, name: str, *, key: str, files: Iterable[Path] = (), seconds: float = 0.0) -> None:
         """Note a finished stage. ``files`` lie in the run folder; a folder stands for all it holds."""
@@ -197,6 +200,25 @@ class RunFolder:
         checksums = {self._relative(file): sha256_file(file) for file in sorted(flat) if not file.is_dir()}
         entry = {"key": key, "seconds": round(seconds, 3), "files": checksums}
         atomic_write_json(self.progress, self._read_progress() | {name: entry})
+
+    def take_over(self, other: RunFolder, name: str, *, key: str, names: Mapping[str, str]) -> bool:
+        """Copy a stage that another run finished under the same key; tell whether there was such a stage, unchanged.
+
+        Args:
+            other: the other run.
+            name: of the stage.
+            key: of the stage in this run.
+            names: relative path of a file in the other run to its path here, where the two differ.
+        """
+        entry = other._read_progress().get(name)
+        if entry is None or other._stale(entry, key):
+            return False
+        for relative in entry["files"]:
+            target = self.path / names.get(relative, relative)
+            atomic_write_bytes(target, (other.path / relative).read_bytes())
+        files = {names.get(relative, relative): digest for relative, digest in entry["files"].items()}
+        atomic_write_json(self.progress, self._read_progress() | {name: {**entry, "files": files}})
+        return True
 
     def stage_seconds(self) -> dict[str, float]:
         """Return the wall-clock time of each finished stage."""

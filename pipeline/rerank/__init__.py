@@ -2,7 +2,18 @@
 
 from pipeline.rerank.calibrate import Calibrator
 from pipeline.rerank.choose import NumberRule, choose, distinct, ranking
+from pipeline.rerank.ranked import RankedNames
 from pipeline.rerank.ranker import Ranker, group_rows
 from pipeline.rerank.stage import RerankStage
 
-__all__ = ["Calibrator", "NumberRule", "Ranker", "RerankStage", "choose", "distinct", "group_rows", "ranking"]
+__all__ = [
+    "Calibrator",
+    "NumberRule",
+    "RankedNames",
+    "Ranker",
+    "RerankStage",
+    "choose",
+    "distinct",
+    "group_rows",
+    "ranking",
+]

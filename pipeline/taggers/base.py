@@ -24,6 +24,37 @@ class TagOutput(NamedTuple):
     """float32 (batch, window_len, n_tags): log probabilities of independent tags, or scores for the CRF."""
     loss: Tensor | None
     """float32 scalar, a mean over known tags; None for a batch without tags."""
+    labels: Tensor | None = None
+    """float32 (batch, window_len, n_labels): log probabilities of the labels, where they have a layer of their own."""
+
+
+class LabelLayer(nn.Module):
+    """A second output of a tagger: which label a token has if it belongs to an entity. The tags are then bare.
+
+    Args:
+        hidden: size of the states.
+        scheme: the tags with labels, as the batches carry them.
+        weight: of this output's loss beside that of the boundaries.
+    """
+
+    def __init__(self, hidden: int, scheme: TagScheme, *, weight: float) -> None:
+        super().__init__()
+        self.classify = nn.Linear(hidden, len(scheme.labels))
+        self.weight = weight
+        # Buffers follow the module to its device; these are known from the scheme, so they are not saved.
+        self._bare_of: Tensor
+        self._label_of: Tensor
+        self.register_buffer("_bare_of", torch.from_numpy(scheme.bare_of), persistent=False)
+        self.register_buffer("_label_of", torch.from_numpy(scheme.label_of), persistent=False)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """Return log probabilities of the labels: float32 (batch, window_len, n_labels)."""
+        return self.classify(states).float().log_softmax(-1)
+
+    def split(self, tags: Tensor) -> tuple[Tensor, Tensor]:
+        """Return bare tags and labels, both int64 (batch, window_len); negative where unknown, or there is none."""
+        known = tags.clamp(min=0)
+        return torch.where(tags < 0, tags, self._bare_of[known]), torch.where(tags < 0, tags, self._label_of[known])
 
 
 class Tagger(nn.Module, ABC):
@@ -50,6 +81,11 @@ class Tagger(nn.Module, ABC):
         self.focal_gamma = config.focal_gamma
         self.tag_weights: Tensor | None = None
         """float32 (n_tags,): weights in the loss, of training only."""
+        self.label_layer: LabelLayer | None = None
+
+    def add_label_layer(self, scheme: TagScheme, *, weight: float) -> None:
+        """Tell labels by a layer of their own: the network's tags are ``scheme.bare``, those of batches ``scheme``."""
+        self.label_layer = LabelLayer(self.classify.in_features, scheme, weight=weight)
 
     @classmethod
     @abstractmethod
@@ -79,11 +115,18 @@ class Tagger(nn.Module, ABC):
 
     def forward(self, batch: TagBatch) -> TagOutput:
         """Score the tags of each window, and measure the loss where tags are given."""
-        window = self.states(batch)[:, 1 : 1 + batch.window.shape[1]]
-        emissions = self.classify(self.dropout(window)).float()
+        window = self.dropout(self.states(batch)[:, 1 : 1 + batch.window.shape[1]])
+        emissions = self.classify(window).float()
         if not self.learns_transitions:
             emissions = emissions.log_softmax(-1)
-        return TagOutput(emissions, None if batch.tags is None else self._loss(emissions, batch.tags, batch.window))
+        if self.label_layer is None:
+            return TagOutput(emissions, None if batch.tags is None else self._loss(emissions, batch.tags, batch.window))
+        labels = self.label_layer(window)
+        if batch.tags is None:
+            return TagOutput(emissions, None, labels)
+        bare, label_ids = self.label_layer.split(batch.tags)
+        loss = self._loss(emissions, bare, batch.window) + self.label_layer.weight * token_loss(labels, label_ids)
+        return TagOutput(emissions, loss, labels)
 
     def _loss(self, emissions: Tensor, tags: Tensor, window: Tensor) -> Tensor:
         if self.learns_transitions:

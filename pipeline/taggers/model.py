@@ -18,7 +18,7 @@ from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
 from pipeline.config import TaggerConfig, TrainingConfig
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.registry import TAGGERS, resolve
-from pipeline.taggers.base import Tagger
+from pipeline.taggers.base import Tagger, TagOutput
 from pipeline.taggers.batches import TagBatch, TagBatches
 from pipeline.taggers.data import (
     LabelledText,
@@ -36,7 +36,7 @@ from pipeline.training import JsonLinesLog, compute_device, n_threads, train
 
 logger = logging.getLogger(__name__)
 
-OUTPUT_LAYER = ("classify.", "crf.")
+OUTPUT_LAYER = ("classify.", "crf.", "label_layer.")
 """Beginnings of the names of the weights that belong to a set of tags."""
 
 Found = tuple[int, ScoredSpan]
@@ -49,6 +49,9 @@ class TaggerModel:
     Args:
         config: options; ``name`` says which tagger.
         labels: entity types; the single "" is one nameless type.
+        label_weight: None joins labels and boundaries in one tag (B-POS). A number gives labels a layer of their own
+            beside bare tags, with this weight in the loss; a span's label is then read from its tokens: the mean of
+            their distributions.
         seed: of the first weights and of training.
         threads: threads of torch; the last bits of results depend on it.
         log: gets a JSON line an epoch.
@@ -59,12 +62,14 @@ class TaggerModel:
         config: TaggerConfig,
         *,
         labels: Sequence[str] = ("",),
+        label_weight: float | None = None,
         seed: int = 0,
         threads: int = 1,
         log: JsonLinesLog | None = None,
     ) -> None:
         self.config = config
         self.scheme = TagScheme(config.scheme, tuple(labels))
+        self.label_weight = label_weight
         self.seed, self.threads, self.log = seed, threads, log
         self._class: type[Tagger] = resolve(TAGGERS, config.name, kind="tagger")
 
@@ -86,7 +91,7 @@ class TaggerModel:
             set_seed(self.seed)
             if start is None:
                 self.tokeniser_ = self._class.fit_tokeniser((text.text for text in texts), self.config)
-                self.network_ = self._class.create(self.tokeniser_, self.scheme, self.config)
+                self.network_ = self._create()
             else:
                 self._go_on_from(start)
             self._train(texts, dev)
@@ -95,7 +100,8 @@ class TaggerModel:
     def predict(self, texts: Sequence[LabelledText]) -> list[list[ScoredSpan]]:
         """Return every span whose marginal probability reaches ``min_prob``, in characters and in order.
 
-        Spans of one text may overlap: each is a hypothesis of its own. None crosses a line break.
+        Spans of one text may overlap: each is a hypothesis of its own. None crosses a line break. With several labels
+        a span comes once for each, with the probability of both; it is their sum that reaches ``min_prob``.
         """
         return self._decode(texts, self._scored_spans)
 
@@ -106,7 +112,11 @@ class TaggerModel:
 
     def save(self, folder: Path) -> None:
         """Write options, tokeniser and weights; the folder needs no other file to be loaded."""
-        settings = {"config": asdict(self.config), "labels": list(self.scheme.labels)}
+        settings = {
+            "config": asdict(self.config),
+            "labels": list(self.scheme.labels),
+            "label_weight": self.label_weight,
+        }
         self.tokeniser_.save(folder)
         self.network_.save_shape(folder)
         atomic_write_bytes(folder / "model.safetensors", save(self.network_.state_dict()))
@@ -126,11 +136,13 @@ class TaggerModel:
         try:
             options = dict(settings["config"])
             config = TaggerConfig(**{**options, "training": TrainingConfig(**options["training"])})
-            model = cls(config, labels=settings["labels"], threads=threads)
+            model = cls(config, labels=settings["labels"], label_weight=settings.get("label_weight"), threads=threads)
         except (KeyError, TypeError, ConfigError) as error:
             raise ArtifactError(f"{path}: not the options of this version ({error})") from error
         model.tokeniser_ = model._class.tokeniser.load(folder)
-        model.network_ = model._class.restore(folder, model.tokeniser_, model.scheme, config)
+        model.network_ = model._with_labels(
+            model._class.restore(folder, model.tokeniser_, model._network_scheme, config)
+        )
         try:
             model.network_.load_state_dict(load_file(folder / "model.safetensors"))
         except Exception as error:  # OSError, RuntimeError, and what safetensors raises
@@ -139,15 +151,29 @@ class TaggerModel:
         model.network_.eval()
         return model
 
+    @property
+    def _network_scheme(self) -> TagScheme:
+        """The tags that the network scores."""
+        return self.scheme if self.label_weight is None else self.scheme.bare
+
+    def _create(self) -> Tagger:
+        return self._with_labels(self._class.create(self.tokeniser_, self._network_scheme, self.config))
+
+    def _with_labels(self, network: Tagger) -> Tagger:
+        if self.label_weight is not None:
+            network.add_label_layer(self.scheme, weight=self.label_weight)
+        return network
+
     def _go_on_from(self, start: TaggerModel) -> None:
         if start.config.name != self.config.name:
             raise ConfigError(f"a {self.config.name} tagger cannot go on from a {start.config.name} tagger")
         self.tokeniser_ = start.tokeniser_
-        self.network_ = self._class.create(self.tokeniser_, self.scheme, self.config)
+        self.network_ = self._create()
         weights = start.network_.state_dict()
-        if start.scheme != self.scheme:
+        same_output = (start.scheme, start._network_scheme) == (self.scheme, self._network_scheme)
+        if not same_output:
             weights = {name: value for name, value in weights.items() if not name.startswith(OUTPUT_LAYER)}
-        self.network_.load_state_dict(weights, strict=start.scheme == self.scheme)
+        self.network_.load_state_dict(weights, strict=same_output)
 
     def _train(self, texts: Sequence[LabelledText], dev: Sequence[LabelledText]) -> None:
         config, report = self.config, LabelReport()
@@ -162,7 +188,10 @@ class TaggerModel:
             seed=self.seed,
         )
         if config.class_weight_power:
-            self.network_.tag_weights = _balanced(tag_counts(tagged, len(self.scheme.tags)), config.class_weight_power)
+            counts = tag_counts(tagged, len(self.scheme.tags))
+            if self.label_weight is not None:
+                counts = np.bincount(self.scheme.bare_of, weights=counts)
+            self.network_.tag_weights = _balanced(counts, config.class_weight_power)
 
         def loss(network: nn.Module, batch: TagBatch) -> Tensor:
             value: Tensor = network(batch).loss
@@ -184,7 +213,7 @@ class TaggerModel:
                 self.log(epoch)
 
     def _decode(
-        self, texts: Sequence[LabelledText], read: Callable[[Tensor, Tensor], Iterator[Found]]
+        self, texts: Sequence[LabelledText], read: Callable[[TagOutput, Tensor], Iterator[Found]]
     ) -> list[list[ScoredSpan]]:
         """Run the network over windows of the texts, and join what ``read`` finds in them."""
         config = self.config
@@ -199,7 +228,7 @@ class TaggerModel:
         with n_threads(self.threads), torch.inference_mode(), in_bf16:
             for batch in batches.epoch():
                 moved = batch.to(device)
-                for index, span in read(self.network_(moved).emissions, moved.window):
+                for index, span in read(self.network_(moved), moved.window):
                     found.setdefault(int(batch.rows[index]), []).append(span)
         results = []
         for text, tagged, rows in zip(texts, tokens, batches.rows_of_text, strict=True):
@@ -209,16 +238,26 @@ class TaggerModel:
             results.append([span for span in spans if BREAK not in text.text[span.start : span.stop]])
         return results
 
-    def _scored_spans(self, emissions: Tensor, window: Tensor) -> Iterator[Found]:
-        log_probs = self.network_.crf.span_log_probs(emissions, window, max_length=self.config.max_span_tokens)
+    def _scored_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
+        options = {"max_length": self.config.max_span_tokens}
+        log_probs = self.network_.crf.span_log_probs(output.emissions, window, **options)
         probs = log_probs.exp().clamp(max=1.0).cpu().numpy()
-        for row, start, length, label in zip(*(probs >= self.config.min_prob).nonzero(), strict=True):
-            prob = round(float(probs[row, start, length, label]), 6)
-            yield int(row), ScoredSpan(int(start), int(start + length + 1), prob, self.scheme.labels[label])
+        labels, of_token = self.scheme.labels, _distributions(output)
+        for row, first, length in zip(*(probs.sum(-1) >= self.config.min_prob).nonzero(), strict=True):
+            start, stop = int(first), int(first + length + 1)
+            of_label = probs[row, first, length]
+            if of_token is not None:
+                of_label = of_label * span_labels(of_token[row], start, stop)
+            for label, prob in zip(labels, of_label.tolist(), strict=True):
+                if (rounded := round(prob, 6)) > 0:
+                    yield int(row), ScoredSpan(start, stop, rounded, label)
 
-    def _best_spans(self, emissions: Tensor, window: Tensor) -> Iterator[Found]:
-        for row, tags in enumerate(self.network_.crf.best_tags(emissions, window).tolist()):
-            for start, stop, label in self.scheme.decode([self.scheme.tags[tag] for tag in tags]):
+    def _best_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
+        names, of_token = self._network_scheme.tags, _distributions(output)
+        for row, tags in enumerate(self.network_.crf.best_tags(output.emissions, window).tolist()):
+            for start, stop, label in self._network_scheme.decode([names[tag] for tag in tags]):
+                if of_token is not None:
+                    label = self.scheme.labels[int(span_labels(of_token[row], start, stop).argmax())]
                 yield row, ScoredSpan(start, stop, 1.0, label)
 
     def _batches(self, texts: Sequence[TaggedTokens], **options: Any) -> TagBatches:
@@ -230,6 +269,17 @@ class TaggerModel:
             title_tokens=self.config.title_tokens,
             **options,
         )
+
+
+def span_labels(of_token: np.ndarray, start: int, stop: int) -> np.ndarray:
+    """Return a span's distribution over labels, (n_labels,): the mean of those of its tokens, (n_tokens, n_labels)."""
+    mean: np.ndarray = of_token[start:stop].mean(0)
+    return mean
+
+
+def _distributions(output: TagOutput) -> np.ndarray | None:
+    """Return each token's distribution over labels, (batch, window_len, n_labels), where labels have a layer."""
+    return None if output.labels is None else output.labels.exp().cpu().numpy()
 
 
 def span_f1(gold: Sequence[Sequence[Span]], pred: Sequence[Sequence[Span]]) -> float:

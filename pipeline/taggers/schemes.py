@@ -128,6 +128,16 @@ class TagScheme:
         """Give, as int64 (n_tags,), the index of each tag's label, -1 for O."""
         return np.array([-1, *np.repeat(np.arange(len(self.labels)), (len(self.tags) - 1) // len(self.labels))])
 
+    @cached_property
+    def bare(self) -> TagScheme:
+        """The scheme of the boundaries alone: one nameless label."""
+        return TagScheme(self.name)
+
+    @cached_property
+    def bare_of(self) -> np.ndarray:
+        """Give, as int64 (n_tags,), the id of each tag in ``bare``."""
+        return np.array([self.bare.ids[tag.partition("-")[0]] for tag in self.tags])
+
     def _continues(self, first: str, second: str) -> bool:
         (before, _, label), (after, _, kind) = first.partition("-"), second.partition("-")
         return before in ("B", "I") and after in self._inner and label == kind

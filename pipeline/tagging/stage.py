@@ -48,12 +48,21 @@ class TaggerStage:
     Args:
         config: options of the run; ``config.tagger.name`` is not "none".
         labels: labels of the spans; the single "" for core entities whatever the emotion.
+        label_weight: see ``TaggerModel``.
         log: file that gets a JSON line for each epoch.
     """
 
-    def __init__(self, config: Config, *, labels: Sequence[str] = ("",), log: Path | None = None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        *,
+        labels: Sequence[str] = ("",),
+        label_weight: float | None = None,
+        log: Path | None = None,
+    ) -> None:
         self.config = config
         self.labels = tuple(labels)
+        self.label_weight = label_weight
         self.log = log
 
     def fit(self, texts: Sequence[LabelledText], folds: Sequence[int], *, folder: Path) -> Self:
@@ -75,11 +84,12 @@ class TaggerStage:
         if not marked:
             raise DataError("no training article names one of its core entities: there is nothing to learn to tag")
         logger.info("tagger: %d of %d articles name none of their core entities", len(texts) - len(marked), len(texts))
-        base = stage_key(asdict(self.config.tagger), self.labels, self.config.seed, _digest(texts), list(folds))
+        options, seed = self.config.tagger, self.config.seed
+        base = stage_key(asdict(options), self.labels, self.label_weight, seed, _digest(texts), list(folds))
         start = self._pretrain(folder / PRETRAINED)
         jobs = []
         for fold in (*sorted(set(folds)), None):
-            job = _Job(self.config.tagger, self.labels, self.config.seed, fold, folder, base, start, self.log)
+            job = _Job(options, self.labels, self.label_weight, seed, fold, folder, base, start, self.log)
             held_out = [index for index, other in enumerate(folds) if other == fold]
             if not job.is_done():
                 rest = [texts[index] for index in marked if folds[index] != fold]
@@ -147,6 +157,7 @@ class _Job:
 
     config: TaggerConfig
     labels: tuple[str, ...]
+    label_weight: float | None
     seed: int
     fold: int | None
     folder: Path
@@ -175,7 +186,8 @@ def _run(job: _Job, texts: Sequence[LabelledText], held_out: Sequence[LabelledTe
     n_dev = round(len(texts) * job.config.dev_fraction)
     dev, rest = ([texts[index] for index in part] for part in (order[:n_dev], order[n_dev:]))
     start = _load_model(job.start, None) if job.start else None
-    model = TaggerModel(job.config, labels=job.labels, seed=seed, log=_log(job.log, fold=job.fold))
+    log = _log(job.log, fold=job.fold)
+    model = TaggerModel(job.config, labels=job.labels, label_weight=job.label_weight, seed=seed, log=log)
     model.fit(rest, dev, start=start)
     if job.fold is None:
         model.save(job.folder / MODEL)

@@ -1,4 +1,4 @@
-"""Train a run: candidates, reranker, sentiment; each stage is skipped where --resume finds it done."""
+"""Train a run: taggers, candidates, reranker, sentiment; each stage is skipped where --resume finds it done."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from tqdm import tqdm
 
 from pipeline.artifacts import (
@@ -28,23 +27,22 @@ from pipeline.encoders import encoder_folder
 from pipeline.features import FeatureTable
 from pipeline.features.extract import save_counts
 from pipeline.folds import assign_folds, group_articles
+from pipeline.joint import JointStage
 from pipeline.metric import evaluate
 from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
-from pipeline.rerank import RerankStage, ranking
+from pipeline.rerank import RankedNames, RerankStage
 from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
 from pipeline.sentiment.members import build_member
 from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_table, dictionary_path, fit_extractor
+from pipeline.workflow.modes import Parts, join_answers
 from pipeline.workflow.out_of_fold import score_out_of_fold
-from pipeline.workflow.predict import NO_CROSS, NO_TAGGER, predict_stream
+from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.run_config import save_run_config
 
 logger = logging.getLogger(__name__)
-
-OOF_CANDIDATES_KEPT = 20
-"""Best candidates of each article written to the out-of-fold table, beside every gold one."""
 
 
 @dataclass
@@ -57,6 +55,8 @@ class TrainRequest:
     limit: int | None = None
     skip_bad_rows: bool = False
     command: Sequence[str] = field(default_factory=list)
+    reuse: Sequence[RunFolder] = ()
+    """Runs whose stages are copied where they rest on the same options and data, instead of being trained again."""
 
     @property
     def policy(self) -> BadRowPolicy:
@@ -89,7 +89,8 @@ class _Training:
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
             build_member(name, self.config)
-        if self.config.cross.name != NO_CROSS:
+        self.parts = Parts.of(self.config)
+        if self.parts.cross:
             encoder_folder(self.config.cross.encoder.name)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
@@ -97,15 +98,22 @@ class _Training:
     def run_all(self) -> dict[str, Any]:
         save_run_config(self.run.config, self.config)
         key = self._base_key()
-        if self.config.tagger.name != NO_TAGGER:
+        parts = self.parts
+        joint_key = self._fit_joint_stage(key) if parts.joint else ""
+        if parts.tagger:
             key = self._stage("tagger", key, asdict(self.config.tagger), work=self._fit_tagger)
-        cross = self.config.cross
-        leaves_features = ["features kept"] if cross.name != NO_CROSS else []
-        key = self._stage("rerank", key, asdict(self.config.rerank), *leaves_features, work=self._fit_rerank)
-        if cross.name != NO_CROSS:
-            self._stage("cross", key, asdict(cross), work=self._fit_cross)
-        networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
-        self._stage("sentiment", key, *networks, work=self._fit_sentiment)
+        elif parts.joint:
+            key = joint_key
+        if parts.reranker:
+            kept = ["features kept"] if parts.cross else []
+            key = self._stage("rerank", key, asdict(self.config.rerank), *kept, work=self._fit_rerank)
+        if parts.cross:
+            self._stage("cross", key, asdict(self.config.cross), work=self._fit_cross)
+        if parts.sentiment:
+            networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
+            self._stage("sentiment", key, *networks, work=self._fit_sentiment)
+        if parts.joint:
+            self.figures |= join_answers(self.run, self.config, self.articles, self.folds, self.figures)
         self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
         self.run.finish(
             command=self.request.command,
@@ -135,8 +143,11 @@ class _Training:
         """Do a stage unless it was done before with the same options and data; return its key."""
         key = stage_key(name, *parts)
         figures = self.run.stage(name) / "figures.json"
+        names = {f"oof/{table}.csv": f"oof/{self._table(table)}.csv" for table in ("rerank", "sentiment")}
         if self.run.stage_done(name, key):
             logger.info("stage %s: done before", name)
+        elif any(self.run.take_over(other, name, key=key, names=names) for other in self.request.reuse):
+            logger.info("stage %s: taken from another run", name)
         else:
             with StageTimer() as timer:
                 files = work()
@@ -146,12 +157,45 @@ class _Training:
         self.figures["seconds"] = self.run.stage_seconds()
         return key
 
-    def _tagger_stage(self) -> TaggerStage:
-        """Train the tagger; what was trained before, also in a run that was broken off, is only loaded."""
-        texts = [gold_text(Document.of(article)) for article in self.articles]
+    def _table(self, name: str) -> str:
+        """Return the name of a two-stage model's out-of-fold table: apart where the run's answers are averages."""
+        return f"two_stage_{name}" if self.config.mode == "fused" else name
+
+    def _fit_joint_stage(self, key: str) -> str:
+        options = {**asdict(self.config.joint), "ranking": None, "max_entities": self.config.rerank.max_entities}
+        return self._stage("joint", key, asdict(self.config.tagger), options, work=self._fit_joint)
+
+    def _fit_joint(self) -> list[Path]:
+        folder = self.run.stage("joint")
+        documents = [Document.of(article) for article in self.articles]
         folds = [self.folds[article.news_id] for article in self.articles]
+        stage = JointStage(self.config, log=self.run.log_jsonl).fit(documents, folds, folder=folder)
+        stage.save(folder)
+        ranked = stage.ranking_.ranked_
+        write_table(self.run.oof("joint"), stage.oof_)
+        write_table(self.run.oof("joint_entities"), ranked.table(stage.ranking_.rule_))
+        figures = {
+            "candidates_per_article": sum(map(len, ranked.keys)) / len(ranked.keys),
+            "candidate_recall": ranked.recall(),
+            "rule": asdict(stage.ranking_.rule_),
+            "oof_entity_f1": stage.ranking_.oof_entity_f1_,
+            "table": [asdict(stage.scores_)],
+        }
+        atomic_write_json(folder / "figures.json", figures)
+        return [folder, self.run.oof("joint"), self.run.oof("joint_entities")]
+
+    def _tagger_stage(self) -> TaggerStage:
+        """Train the tagger; what was trained before, also in a run that was broken off, is only loaded.
+
+        Where the reranker has no tagger of its own it is the joint tagger, whose spans carry emotions.
+        """
+        documents = [Document.of(article) for article in self.articles]
+        folds = [self.folds[article.news_id] for article in self.articles]
+        if not self.parts.tagger:
+            joint = JointStage(self.config, log=self.run.log_jsonl)
+            return joint.fit_tagger(documents, folds, folder=self.run.stage("joint"))
         stage = TaggerStage(self.config, log=self.run.log_jsonl)
-        return stage.fit(texts, folds, folder=self.run.stage("tagger"))
+        return stage.fit([gold_text(document) for document in documents], folds, folder=self.run.stage("tagger"))
 
     def _fit_tagger(self) -> list[Path]:
         stage = self._tagger_stage()
@@ -162,7 +206,7 @@ class _Training:
         return [self.run.stage("tagger")]
 
     def _oof_spans(self) -> Spans | None:
-        if self.config.tagger.name == NO_TAGGER:
+        if not (self.parts.tagger or self.parts.joint):
             return None
         found = self._tagger_stage().oof_
         return {article.news_id: spans for article, spans in zip(self.articles, found, strict=True)}
@@ -177,15 +221,16 @@ class _Training:
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
         stage.fit(table, folds, workers=self.config.workers)
         stage.save(rerank)
-        files = [candidates, rerank, self.run.oof("rerank")]
-        if self.config.cross.name != NO_CROSS:
-            files[2:] = FirstRanking(table, stage.oof_probs_).save(self.run.snapshots)
+        ranked = _ranked(table, folds, stage.oof_probs_)
+        files = [candidates, rerank]
+        if self.parts.cross:
+            files += FirstRanking(table, stage.oof_probs_).save(self.run.snapshots)
         else:
-            write_table(self.run.oof("rerank"), _oof_candidates(table, stage, folds))
-        n_found, n_gold = sum(int(label.sum()) for label in table.labels), sum(table.n_gold)
+            files.append(self.run.oof(self._table("rerank")))
+            write_table(files[-1], ranked.table(stage.rule_))
         figures = {
             "candidates_per_article": sum(map(len, table.keys)) / len(table.keys),
-            "candidate_recall": n_found / max(n_gold, 1),
+            "candidate_recall": ranked.recall(),
             "n_features": len(table.names),
             "rule": asdict(stage.rule_),
             "oof_entity_f1": stage.oof_entity_f1_,
@@ -199,7 +244,8 @@ class _Training:
         folds = [self.folds[article.news_id] for article in self.articles]
         second = SecondRanking(self.config, log=self.run.log_jsonl)
         second.fit(first.table, first.probs, documents, folds, folder=folder)
-        write_table(self.run.oof("rerank"), _oof_candidates(first.table, second, folds, first=first.probs))
+        oof = self.run.oof(self._table("rerank"))
+        write_table(oof, _ranked(first.table, folds, second.oof_probs_).table(second.rule_, first=first.probs))
         n_read = sum(
             int(label[np.isfinite(cross)].sum())
             for label, cross in zip(first.table.labels, second.oof_cross_, strict=True)
@@ -210,7 +256,7 @@ class _Training:
             "oof_entity_f1": second.oof_entity_f1_,
         }
         atomic_write_json(folder / "figures.json", figures)
-        return [folder, self.run.oof("rerank")]
+        return [folder, oof]
 
     def _fit_sentiment(self) -> list[Path]:
         folder = self.run.stage("sentiment")
@@ -218,11 +264,12 @@ class _Training:
         examples = gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
         stage = SentimentStage(self.config, log=self.run.log_jsonl).fit(examples, self.folds)
         stage.save(folder)
-        write_table(self.run.oof("sentiment"), stage.oof_)
+        oof = self.run.oof(self._table("sentiment"))
+        write_table(oof, stage.oof_)
         atomic_write_json(
             folder / "figures.json", {"chosen": stage.chosen_, "table": [asdict(row) for row in stage.table_]}
         )
-        return [folder, self.run.oof("sentiment")]
+        return [folder, oof]
 
     def _score_dev(self) -> dict[str, Any]:
         """Score the finished run on a labelled file that took no part in training."""
@@ -235,23 +282,5 @@ class _Training:
         return evaluate(gold, pred).to_dict()
 
 
-def _oof_candidates(
-    table: FeatureTable,
-    stage: RerankStage | SecondRanking,
-    folds: Sequence[int],
-    *,
-    first: Sequence[np.ndarray] | None = None,
-) -> pd.DataFrame:
-    """List each article's best candidates and its gold ones, with out-of-fold probabilities and those of ``first``."""
-    rows = []
-    for index, (news_id, fold) in enumerate(zip(table.news_ids, folds, strict=True)):
-        probs, labels = stage.oof_probs_[index], table.labels[index]
-        keys, firsts = table.keys[index], table.firsts[index]
-        chosen = set(stage.choose(probs, keys, firsts))
-        for rank, row in enumerate(ranking(probs, keys, firsts)):
-            if rank < OOF_CANDIDATES_KEPT or labels[row]:
-                facts = (f"{probs[row]:.6f}", fold, int(labels[row]), int(row in chosen))
-                before = () if first is None else (f"{first[index][row]:.6f}",)
-                rows.append((news_id, keys[row], rank + 1, *facts, *before))
-    names = ["newsId", "entity", "rank", "score", "fold", "is_gold", "is_chosen"]
-    return pd.DataFrame(rows, columns=[*names, *(["first_score"] if first is not None else [])])
+def _ranked(table: FeatureTable, folds: Sequence[int], probs: Sequence[np.ndarray]) -> RankedNames:
+    return RankedNames(table.news_ids, folds, table.keys, table.firsts, probs, table.labels, table.n_gold)

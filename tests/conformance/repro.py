@@ -127,7 +127,7 @@ def _predicted(given: Given, tools: Tools) -> Outputs:
 
 def answer(predictor: Predictor, chunk: list[Article]) -> list[tuple[Any, list[str]]]:
     """Predict, and list the candidates that came from the dictionary; runs in worker processes."""
-    offered = [predictor.extractor.candidates(article) for article in chunk]
+    offered = [predictor.offered(article) for article in chunk]
     names = [
         [key for key, bits in zip(one.keys, one.sources, strict=True) if bits & Source.DICTIONARY] for one in offered
     ]

@@ -204,6 +204,68 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {"text": "铺" * 40 + "银杏书店" + "垫" * 40, "target": "银杏书店", "max_tokens": 10},
         {"seen": "铺铺铺银杏书店垫垫垫", "target_survives": True, "finite_output": True},
     ),
+    (
+        "joined tags",
+        "joint_decode",
+        {
+            "scheme": "BIESO",
+            "text": "云杉汽车好,银杏差,云杉汽车。",
+            "tags": [
+                *("B-POS", "I-POS", "I-POS", "E-POS", "O", "O", "B-NEG", "E-NEG", "O", "O"),
+                *("B-NEG", "I-NEG", "I-NEG", "E-NEG", "O"),
+            ],
+        },
+        {
+            "spans": [[0, 4, "POS"], [6, 8, "NEG"], [10, 14, "NEG"]],
+            "entities": [["云杉汽车", "POS"], ["银杏", "NEG"]],  # one vote each for 云杉汽车: POS comes first
+        },
+    ),
+    (
+        "an emotion that changes inside a name",
+        "joint_decode",
+        {"scheme": "BIO", "tokens": ["银", "杏", "好"], "tags": ["B-POS", "I-NEG", "O"]},
+        {
+            "strict": [[0, 1, "POS"]],
+            "lenient": [[0, 1, "POS"], [1, 2, "NEG"]],
+            "entities": {"银": "POS"},
+            "never_raises": True,
+        },
+    ),
+    (
+        "two heads",
+        "joint_decode",
+        {
+            "text": "银杏nova",
+            "tokens": ["银", "杏", "nova"],
+            "tags": ["B", "E", "S"],
+            "emotions": [[0.6, 0.4, 0.0], [0.1, 0.9, 0.0], "NEG"],
+        },
+        {"decoded": [{"entity": "银杏", "emotion": "NORM"}, {"entity": "nova", "emotion": "NEG"}], "n_entities": 2},
+    ),
+    (
+        "the summed probability wins",
+        "joint_vote",
+        {
+            "mentions": [
+                {"entity": "银杏", "emotion": "POS", "prob": 0.9},
+                {"entity": "银杏", "emotion": "NEG", "prob": 0.5},
+                {"entity": "银杏", "emotion": "NEG", "prob": 0.6},
+                {"entity": "云杉", "probs": {"POS": 0.1, "NORM": 0.2}},
+            ]
+        },
+        {
+            "银杏": "NEG",
+            "emotions": {"银杏": "NEG", "云杉": "NORM"},
+            "sums": {"银杏": {"POS": 0.9, "NEG": 1.1}, "云杉": [0.1, 0.2, 0.0]},
+        },
+    ),
+    (
+        "ties go to POS, then NORM",
+        "joint_vote",
+        {"mentions": {"银杏": [["NEG", 0.3], ["POS", 0.1], ["POS", 0.2]], "云杉": [[0.0, 0.5, 0.5]]}},
+        {"entities": [["银杏", "POS"], ["云杉", "NORM"]]},
+    ),
+    ("one name", "joint_vote", {"mentions": [[0.2, 0.3, 0.1], [0.2, 0.0, 0.4]]}, {"emotion": "NEG"}),
     ("help", "cli", {"argv": ["--help"]}, {"exit_code": 0, "stdout_mentions": ["predict", "train"]}),
     (
         "missing input",
