@@ -1,0 +1,1 @@
+"""Reports: where the points of a run are lost."""
