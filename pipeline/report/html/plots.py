@@ -53,7 +53,7 @@ def score_scale(score: Mapping[str, Any], others: Mapping[str, float]) -> Html:
         score: a figure.
         others: name -> score, such as those of chance and of people.
     """
-    width, middle = 420.0, 30.0
+    width, middle = 330.0, 30.0
     at = {name: 8 + value * (width - 16) for name, value in {**others, "": score["value"]}.items()}
     marks = [tag("line", class_="scale", x1=8.0, x2=width - 8, y1=middle, y2=middle)]
     if score["low"] is not None:
@@ -215,11 +215,6 @@ def learning_plot(rows: Sequence[Mapping[str, Any]], words: Mapping[str, str]) -
         x_label=words["training_articles"],
         y_label=words["score"],
     )
-
-
-def legend(keys: Sequence[str], words: Mapping[str, str]) -> Html:
-    """Name the colours of outcomes."""
-    return tag("p", join([tag("span", words[key], class_=f"key {key}") for key in keys]), class_="legend")
 
 
 def figure_text(figure_: Mapping[str, Any]) -> str:

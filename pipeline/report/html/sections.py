@@ -14,14 +14,13 @@ from pipeline.report.html.plots import (
     figure_text,
     interval_bar,
     learning_plot,
-    legend,
     outcome_counts,
     recall_curve,
     reliability_plot,
     threshold_plot,
 )
 from pipeline.report.html.svg import percent
-from pipeline.report.html.texts import REASONS, STAGES
+from pipeline.report.html.texts import STAGES
 
 HUMAN_WORDS = {"true", "false", "POS", "NORM", "NEG", "latin", "cjk", "mixed"}
 """Values of slices that have words of their own; every other value is shown as it is."""
@@ -79,9 +78,10 @@ def misses_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html
     counts = outcome_counts(figures["attribution"])
     n_gold = sum(counts.values()) or 1
     rows = []
-    for key in (*REASONS, "wrong_emotion", "spurious"):
+    for key in (*OUTCOMES, "spurious"):
         count = figures["attribution"]["n_spurious"] if key == "spurious" else counts[key]
-        show = tag("button", words["show_articles"], type="button", class_="go", data_reason=key) if count else None
+        is_shown = count and key != "right_emotion"
+        show = tag("button", words["show_articles"], type="button", class_="go", data_reason=key) if is_shown else None
         rows.append(
             tag(
                 "tr",
@@ -99,7 +99,6 @@ def misses_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html
         tag("h2", words["misses"]),
         tag("p", words["outcome_bar"].format(n=f"{n_gold:,}")),
         attribution_bar(figures["attribution"], words),
-        legend([key for key in OUTCOMES if counts[key]], words),
         _table(columns, rows, class_="misses-table"),
         id="misses",
     )
@@ -206,6 +205,7 @@ def _plot(title: str, picture: Html, note: str | None = None) -> Html:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Html], *, class_: str | None = None) -> Html:
+    """Numbers stand on the right, their headings too; only the columns in front of the first wide one hold words."""
     head = tag("thead", tag("tr", join([tag("th", name, scope="col") for name in columns])))
     return tag("div", tag("table", head, tag("tbody", *rows), class_=class_), class_="scroll")
 
