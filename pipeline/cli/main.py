@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from pipeline import __version__
 from pipeline.cli.commands import audit, check, demo, evaluate, predict, train
+from pipeline.cli.report import report
 from pipeline.cli.tag import tag
 from pipeline.errors import PipelineError
 
@@ -29,7 +30,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, train, predict, check, evaluate):
+for command in (demo, audit, train, predict, check, evaluate, report):
     app.command()(command)
 app.add_typer(tag, name="tag")
 

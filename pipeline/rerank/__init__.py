@@ -1,8 +1,18 @@
 """The reranker: scores, calibrated probabilities, and the choice of one to three core entities."""
 
 from pipeline.rerank.calibrate import Calibrator
-from pipeline.rerank.choose import NumberRule, choose, distinct, ranking
+from pipeline.rerank.choose import NumberRule, choose, distinct, ranking, rule_f1
 from pipeline.rerank.ranker import Ranker, group_rows
 from pipeline.rerank.stage import RerankStage
 
-__all__ = ["Calibrator", "NumberRule", "Ranker", "RerankStage", "choose", "distinct", "group_rows", "ranking"]
+__all__ = [
+    "Calibrator",
+    "NumberRule",
+    "Ranker",
+    "RerankStage",
+    "choose",
+    "distinct",
+    "group_rows",
+    "ranking",
+    "rule_f1",
+]

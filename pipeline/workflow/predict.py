@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from pipeline.artifacts import RunFolder
-from pipeline.candidates import CandidateSet
+from pipeline.candidates import CandidateSet, Source, locate
 from pipeline.config import Config
 from pipeline.features import Extractor, KeyCounts
-from pipeline.features.extract import load_counts, with_fitted
+from pipeline.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
 from pipeline.parallel import map_chunks
 from pipeline.rerank import RerankStage, distinct, ranking
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.sentiment import SentimentStage, make_target
+from pipeline.sentiment.scores import Probs
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.tagging import TaggerStage
 from pipeline.text import Document
@@ -30,6 +33,34 @@ N_RUNNERS_UP = 10
 
 NO_TAGGER = "none"
 """Value of ``tagger.name`` in a run whose candidates come from words and dictionaries alone."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The candidates of one article as the reranker saw and ordered them."""
+
+    candidates: CandidateSet
+    names: list[str]
+    """Columns of ``matrix``."""
+    matrix: np.ndarray
+    """float32 (n_candidates, n_features)."""
+    probs: np.ndarray
+    """float64 (n_candidates,): calibrated probability of being a core entity."""
+    order: list[int]
+    """Rows, the best first; of several spellings of one name only the best."""
+    chosen: list[int]
+    """Rows of the answer, the best first."""
+
+
+@dataclass(frozen=True)
+class Trace:
+    """An article's way through the stages."""
+
+    article: Article
+    offered: CandidateSet
+    """Every candidate, before pruning."""
+    ranked: Ranked
+    prediction: Prediction
 
 
 class Predictor:
@@ -72,22 +103,59 @@ class Predictor:
 
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
         """Answer each article: up to three entities with emotions, mentions and probabilities."""
-        spans = self._spans(articles)
-        answers = [self._rank(article, found) for article, found in zip(articles, spans, strict=True)]
-        targets = [
-            make_target(candidates.document, candidates.surface(row), max_chars=self._max_context_chars)
-            for candidates, _, chosen, _ in answers
-            for row in chosen
+        return [trace.prediction for trace in self.trace(articles)]
+
+    def trace(self, articles: Sequence[Article]) -> list[Trace]:
+        """Answer each article, and keep what every stage made of it."""
+        offered = [
+            self.extractor.candidates(article, spans=found)
+            for article, found in zip(articles, self._spans(articles), strict=True)
         ]
-        emotions = iter(self.sentiment.predict(targets))
+        answers = [self._rank(self.extractor.describe(candidates)) for candidates in offered]
+        named = [
+            (answer.candidates.document, [answer.candidates.surface(row) for row in answer.chosen])
+            for answer in answers
+        ]
+        emotions = self.emotions(named)
         return [
-            Prediction(
-                article.news_id,
-                tuple(_entity(candidates, row, float(probs[row]), next(emotions)) for row in chosen),
-                tuple(RankedCandidate(candidates.surface(row), float(probs[row])) for row in runners_up),
-            )
-            for article, (candidates, probs, chosen, runners_up) in zip(articles, answers, strict=True)
+            Trace(article, candidates, answer, _prediction(article.news_id, answer, probs))
+            for article, candidates, answer, probs in zip(articles, offered, answers, emotions, strict=True)
         ]
+
+    def emotions(self, named: Sequence[tuple[Document, Sequence[str]]]) -> list[Probs]:
+        """Return the emotion probabilities of any names of some articles: float64 (n_names, n_emotions) each."""
+        targets = [
+            make_target(document, name, max_chars=self._max_context_chars)
+            for document, names in named
+            for name in names
+        ]
+        probs = self.sentiment.predict(targets)
+        return np.split(probs, np.cumsum([len(names) for _, names in named])[:-1]) if named else []
+
+    def rank_with(self, trace: Trace, keys: Iterable[str], source: Source) -> Ranked:
+        """Rank an article's candidates again, with further names among them: those of ``keys`` that it holds.
+
+        Args:
+            trace: of the article.
+            keys: normalised names.
+            source: where the further names are said to come from.
+        """
+        kept = trace.ranked.candidates
+        bits = dict(zip(kept.keys, kept.sources.tolist(), strict=True))
+        for key in keys:
+            bits.setdefault(key, int(source))
+        if len(bits) == len(kept):
+            return trace.ranked
+        widened = replace(locate(kept.document, kept.words, bits), tagged=kept.tagged)
+        return self._rank(static_features(widened, self.extractor.segmenter))
+
+    def contributions(self, ranked: Ranked, rows: Sequence[int]) -> np.ndarray:
+        """Return how much each feature lifted some of the candidates: float64 (n_rows, n_features), in log odds."""
+        return self.rerank.ranker_.contributions(ranked.matrix[list(rows)])
+
+    def attention(self, trace: Trace) -> list[dict[str, Any]]:
+        """Return what the heads of stage two looked at, for each entity of the answer; nothing of other models."""
+        return []
 
     def offered(self, article: Article) -> CandidateSet:
         """Return every candidate of an article, before pruning."""
@@ -95,8 +163,8 @@ class Predictor:
 
     def scored(self, article: Article) -> tuple[CandidateSet, np.ndarray]:
         """Return the candidates of an article after pruning, and their probabilities."""
-        candidates, probs, _, _ = self._rank(article, self._spans([article])[0])
-        return candidates, probs
+        ranked = self._rank(self.extractor.describe(self.offered(article)))
+        return ranked.candidates, ranked.probs
 
     def _spans(self, articles: Sequence[Article]) -> Sequence[Sequence[ScoredSpan] | None]:
         """Return the tagger's spans of each article; None in a run without a tagger."""
@@ -108,11 +176,8 @@ class Predictor:
     def _max_context_chars(self) -> int:
         return self.config.sentiment.max_context_chars
 
-    def _rank(
-        self, article: Article, spans: Sequence[ScoredSpan] | None
-    ) -> tuple[CandidateSet, np.ndarray, list[int], list[int]]:
-        """Return the candidates, their probabilities, the chosen rows and the next best."""
-        features = self.extractor.extract(article, spans=spans)
+    def _rank(self, features: ArticleFeatures) -> Ranked:
+        """Score described candidates, order them and choose."""
         candidates = features.candidates
         names, matrix = with_fitted(
             features.names, features.matrix, candidates.keys, self.counts, self.config.rerank.hit_rate_smoothing
@@ -120,9 +185,21 @@ class Predictor:
         self.rerank.ranker_.check_features(names)
         probs = self.rerank.probs(matrix)
         chosen = self.rerank.choose(probs, candidates.keys, candidates.firsts)
-        order = distinct(ranking(probs, candidates.keys, candidates.firsts), candidates.keys)
-        runners_up = islice((row for row in order if row not in chosen), N_RUNNERS_UP)
-        return candidates, probs, chosen, list(runners_up)
+        order = list(distinct(ranking(probs, candidates.keys, candidates.firsts), candidates.keys))
+        return Ranked(candidates, names, matrix, probs, order, chosen)
+
+
+def _prediction(news_id: str, answer: Ranked, emotions: Probs) -> Prediction:
+    candidates, probs = answer.candidates, answer.probs
+    runners_up = islice((row for row in answer.order if row not in answer.chosen), N_RUNNERS_UP)
+    return Prediction(
+        news_id,
+        tuple(
+            _entity(candidates, row, float(probs[row]), emotion)
+            for row, emotion in zip(answer.chosen, emotions, strict=True)
+        ),
+        tuple(RankedCandidate(candidates.surface(row), float(probs[row])) for row in runners_up),
+    )
 
 
 def _entity(candidates: CandidateSet, row: int, score: float, emotion_probs: np.ndarray) -> ChosenEntity:
