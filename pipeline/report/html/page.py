@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.report.html.markup import Html, join, script_json, tag
-from pipeline.report.html.plots import score_scale
 from pipeline.report.html.sections import (
     costs,
     emotion_section,
@@ -19,7 +18,7 @@ from pipeline.report.html.sections import (
     stages_section,
 )
 from pipeline.report.html.svg import percent
-from pipeline.report.html.plots import cost_bar, figure_text, interval_bar
+from pipeline.report.html.plots import cost_bar, figure_text, interval_bar, score_scale
 from pipeline.report.html.texts import REASONS
 
 ASSETS = Path(__file__).parent / "assets"
@@ -127,6 +126,17 @@ def _overview(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html:
         )
         for key in ("entity_f1", "emotion_f1")
     ]
+    micro, on_hits = summary["micro"], summary["emotion_accuracy_on_hits"]["value"]
+    shares = {
+        "micro_precision": micro.get("entity_precision"),
+        "micro_recall": micro.get("entity_recall"),
+        "accuracy_on_hits": on_hits,
+    }
+    parts += [
+        tag("p", tag("span", words[key], class_="name"), tag("span", percent(share, 1)), class_="part small")
+        for key, share in shares.items()
+        if share is not None
+    ]
     score = tag(
         "div",
         tag("h2", words["score"]),
@@ -138,7 +148,7 @@ def _overview(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html:
     return tag(
         "section",
         tag("div", score, _lost(figures, words), _worst(figures, words), class_="cards"),
-        tag("p", words["interval_note"], class_="note"),
+        tag("p", words["interval_note"], " ", words["lost_note"], class_="note"),
         id="overview",
     )
 
@@ -146,12 +156,18 @@ def _overview(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html:
 def _lost(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html:
     lost = costs(figures)
     largest = max(lost.values(), default=0.0)
+    intervals = {
+        row["key"].removeprefix("perfect_"): f"[{low['low']:.1f} – {low['high']:.1f}]".replace("-", "−")
+        for row in figures["ladder"]
+        if (low := row.get("cost_interval")) and low["low"] is not None
+    }
     rows = [
         tag(
             "tr",
             tag("th", words[f"stage_{stage}"], scope="row"),
-            tag("td", cost_bar(cost, largest), class_="wide"),
-            tag("td", f"{cost:.1f}", class_="n"),
+            tag("td", cost_bar(cost, largest), class_="half"),
+            tag("td", f"{cost:.1f}".replace("-0.0", "0.0").replace("-", "−"), class_="n strong"),
+            tag("td", intervals.get(stage), class_="n interval-text"),
         )
         for stage, cost in sorted(lost.items(), key=lambda item: -item[1])
     ]
@@ -164,7 +180,6 @@ def _lost(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html:
         tag("h2", words["lost"]),
         tag("table", tag("tbody", *rows), class_="bars"),
         fix,
-        tag("p", words["lost_note"], class_="note"),
         class_="card",
     )
 
@@ -207,7 +222,7 @@ def _browser(words: Mapping[str, str]) -> Html:
         "div",
         tag(
             "label",
-            tag("span", words["nav_articles"]),
+            tag("span", words["search_label"]),
             tag("input", type="search", id="search", placeholder=words["search"], autocomplete="off", spellcheck="false"),
             class_="search",
         ),

@@ -19,10 +19,10 @@ from pipeline.report.html.plots import (
     reliability_plot,
     threshold_plot,
 )
-from pipeline.report.html.svg import percent
+from pipeline.report.html.svg import percent, signed
 from pipeline.report.html.texts import STAGES
 
-HUMAN_WORDS = {"true", "false", "POS", "NORM", "NEG", "latin", "cjk", "mixed"}
+WORDS_OF_VALUES = {"yes", "no", "POS", "NORM", "NEG", "latin", "cjk", "mixed"}
 """Values of slices that have words of their own; every other value is shown as it is."""
 
 
@@ -36,24 +36,10 @@ def costs(figures: Mapping[str, Any]) -> dict[str, float]:
 def stages_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html:
     """The ladder, and the curves of candidates and number."""
     overall = figures["summary"]["score"]["value"]
-    rows = []
-    for row in figures["ladder"]:
-        simple = row["key"] in ("random", "most_frequent", "human")
-        kind = "bar real" if row["key"] == "real" else "bar other" if simple else "bar"
-        gain = "" if row["cost"] is None or row["key"] == "real" else f"+{row['cost']:.1f}".replace("+-", "−")
-        rows.append(
-            tag(
-                "tr",
-                tag("th", ladder_name(row["key"], words), scope="row"),
-                tag("td", interval_bar(row["score"], reference=overall, class_=kind), class_="wide"),
-                tag("td", figure_text(row["score"]), class_="n"),
-                tag("td", gain, class_="n strong"),
-                tag("td", percent(row["entity_f1"]["value"], 1), class_="n"),
-                tag("td", percent(row["emotion_f1"]["value"], 1), class_="n"),
-                class_="own" if row["key"] == "real" else None,
-            )
-        )
     columns = ["", "", words["score"], words["gain"], words["entity_f1"], words["emotion_f1"]]
+    main = [_ladder_row(row, overall, words) for row in figures["ladder"] if _is_step(row["key"])]
+    others = [_ladder_row(row, overall, words) for row in figures["ladder"] if not _is_step(row["key"])]
+    more = tag("details", tag("summary", words["all_combinations"]), _table(columns, others, class_="bars"))
     plots = [
         _plot(words["recall_at_k"], recall_curve(figures["recall_at_k"], words)) if figures["recall_at_k"] else None,
         _plot(words["threshold_curve"], threshold_plot(figures["threshold_curve"], words))
@@ -67,9 +53,32 @@ def stages_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html
         "section",
         tag("h2", words["ladder"]),
         tag("p", words["ladder_note"], class_="note"),
-        _table(columns, rows, class_="bars"),
+        _table(columns, main, class_="bars"),
+        more if others else None,
         tag("div", *plots, class_="plots"),
         id="stages",
+    )
+
+
+def _is_step(key: str) -> bool:
+    """Whether a row of the ladder is shown at once: one stage perfect, or every stage up to one."""
+    parts = key.split("+")
+    return len(parts) == 1 or parts == [f"perfect_{stage}" for stage in STAGES[: len(parts)]]
+
+
+def _ladder_row(row: Mapping[str, Any], overall: float, words: Mapping[str, str]) -> Html:
+    simple = row["key"] in ("random", "most_frequent", "human")
+    score = row["score"]["value"]
+    kind = "bar real" if row["key"] == "real" else "bar other" if simple else "bar"
+    return tag(
+        "tr",
+        tag("th", ladder_name(row["key"], words), scope="row"),
+        tag("td", interval_bar(row["score"], reference=overall, class_=kind), class_="wide"),
+        tag("td", figure_text(row["score"]), class_="n"),
+        tag("td", signed(100 * (score - overall)) if row["key"].startswith("perfect_") else "", class_="n strong"),
+        tag("td", percent(row["entity_f1"]["value"], 1), class_="n"),
+        tag("td", percent(row["emotion_f1"]["value"], 1), class_="n"),
+        class_="own" if row["key"] == "real" else None,
     )
 
 
@@ -124,7 +133,7 @@ def emotion_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Htm
         (words["majority"].format(emotion=words[majority["emotion"]]), percent(majority["accuracy"], 1)),
         (words["gold_targets"], _accuracy(emotion["gold_targets"])),
         (words["predicted_targets"], _accuracy(emotion["predicted_targets"])),
-        (words["gap"], f"{100 * emotion['gap']:+.1f} {words['points']}" if emotion["gap"] is not None else "–"),
+        (words["gap"], f"{signed(100 * emotion['gap'])} {words['points']}" if emotion["gap"] is not None else "–"),
     ]
     listed = tag(
         "table",
@@ -162,12 +171,13 @@ def slices_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html
                 tag("td", percent(row["emotion_f1"]["value"], 1), class_="n"),
                 tag("td", f"{row['n_articles']:,}", class_="n"),
                 tag("td", f"{row['n_gold']:,}", class_="n"),
+                tag("td", "" if row.get("recall") is None else percent(row["recall"]), class_="n"),
                 class_="few" if row["n_articles"] < 10 else None,
                 data_row=row["slice"],
             )
         )
     columns = [words["slice"], "", words["score"], words["entity_f1"], words["emotion_f1"]]
-    columns += [words["articles"], words["gold_entities"]]
+    columns += [words["articles"], words["gold_entities"], words["found_column"]]
     names = list(dict.fromkeys(row["slice"] for row in figures["slices"]))
     options = [tag("option", words["all_slices"], value="")]
     options += [tag("option", words.get(f"slice_{name}", name), value=name) for name in names]
@@ -195,8 +205,7 @@ def emotion_name(name: str, words: Mapping[str, str]) -> Html:
 def slice_name(row: Mapping[str, Any], words: Mapping[str, str]) -> str:
     """Name a slice and its value, such as "length: 400-800"."""
     value = str(row["value"])
-    known = value.lower() if isinstance(row["value"], bool) else value
-    shown = words.get(known, value) if known in HUMAN_WORDS else value
+    shown = words[value] if value in WORDS_OF_VALUES else value
     return f"{words.get('slice_' + row['slice'], row['slice'])}: {shown}"
 
 
@@ -205,7 +214,6 @@ def _plot(title: str, picture: Html, note: str | None = None) -> Html:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Html], *, class_: str | None = None) -> Html:
-    """Numbers stand on the right, their headings too; only the columns in front of the first wide one hold words."""
     head = tag("thead", tag("tr", join([tag("th", name, scope="col") for name in columns])))
     return tag("div", tag("table", head, tag("tbody", *rows), class_=class_), class_="scroll")
 

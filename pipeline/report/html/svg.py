@@ -125,6 +125,12 @@ def percent(value: float, digits: int = 0) -> str:
     return f"{100 * value:.{digits}f} %".replace("-0 %", "0 %")
 
 
+def signed(value: float) -> str:
+    """Write points won or lost with a proper sign."""
+    text = f"{value:+.1f}"
+    return "0.0" if text in ("+0.0", "-0.0") else text.replace("-", "−")
+
+
 def even_ticks(low: float, high: float) -> list[float]:
     """Return about five round places from low to high."""
     for step in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25):

@@ -50,6 +50,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "worst": ("The three worst slices", "最差的三个分组"),
     "fix_next": ("What to fix next", "下一步改什么"),
+    "micro_precision": ("Entities written that are gold", "写出的实体中正确的"),
+    "micro_recall": ("Gold entities that were found", "标注实体中找到的"),
+    "accuracy_on_hits": ("Right emotion where found", "找到的实体中情感正确的"),
     "points": ("points", "分"),
     "n_articles": ("articles", "篇"),
     "stage_candidates": ("Candidates", "候选"),
@@ -89,6 +92,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "perfect_ranking": ("perfect ranking", "完美排序"),
     "perfect_number": ("perfect number", "完美个数"),
     "perfect_emotion": ("perfect emotion", "完美情感"),
+    "all_combinations": ("All combinations", "全部组合"),
     "random": ("Random candidates", "随机候选"),
     "most_frequent": ("Most frequent candidates", "最高频候选"),
     "human": ("Two people, same articles", "两人标注一致度"),
@@ -176,6 +180,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "slice": ("Slice", "分组"),
     "all_slices": ("all slices", "全部分组"),
+    "found_column": ("Found", "找到"),
     "slice_topic": ("topic", "话题"),
     "slice_length": ("length", "篇幅"),
     "slice_n_gold": ("gold entities", "标注实体数"),
@@ -188,6 +193,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "slice_mixed_emotion": ("mixed emotions", "情感混合"),
     # browser
     "articles": ("Articles", "文章"),
+    "search_label": ("Search", "搜索"),
     "search": ("id, title, entity or text", "编号、标题、实体或正文"),
     "search_texts": ("search the texts too", "同时搜索正文"),
     "searching": ("texts searched: {n} of {total}", "已搜索正文：{n} / {total}"),
@@ -248,8 +254,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "latin": ("Latin letters", "拉丁字母"),
     "cjk": ("Chinese characters", "汉字"),
     "mixed": ("both", "中英混合"),
-    "true": ("yes", "是"),
-    "false": ("no", "否"),
+    "yes": ("yes", "是"),
+    "no": ("no", "否"),
 }
 """Key -> (English, Chinese). Words in braces are filled in; the keys of reasons, stages and ladder rows are the report's."""
 

@@ -226,7 +226,8 @@ function followLink() {
   const index = rows.findIndex((row) => safeId(row[ID]) === id);
   if (index >= 0) {
     if (!matches.includes(index)) setFilters({});
-    open(index);
+    // Once more when it is shown: on a small screen it takes the list's place.
+    open(index).then(() => $("articles").scrollIntoView());
     $("articles").scrollIntoView();
   } else if (isComplete) {
     $("detail").replaceChildren(el("p", { class: "error" }, shown(say("unknown_article", { id }))));

@@ -15,11 +15,12 @@ function showArticle(root, view, before) {
   root.replaceChildren(
     ...(before ?? []),
     el("div", { class: "meta" }, ...facts(view, gold)),
+    el("div", { class: "tables" }, gold.length ? goldTable(view, focus) : null, predictedTable(view, focus)),
     legendOfMarks(gold.length > 0),
     ...attentionButtons(view, drawText),
     text,
-    el("div", { class: "tables" }, gold.length ? goldTable(view, focus) : null, predictedTable(view, focus), nextTable(view)),
-    ...view.pred.filter((entity) => entity.features?.length).map(featureTable),
+    el("div", { class: "tables" }, nextTable(view)),
+    ...[...view.pred, ...gold, ...(view.next ?? [])].filter((entity) => entity.features?.length).map(featureTable),
   );
 }
 
@@ -44,8 +45,7 @@ function sliceWord(name) {
 
 function sliceValue(value) {
   const known = String(value);
-  const key = /^(true|false)$/i.test(known) ? known.toLowerCase() : known;
-  return ["true", "false", "POS", "NORM", "NEG", "latin", "cjk", "mixed"].includes(key) ? say(key) : known;
+  return ["yes", "no", "POS", "NORM", "NEG", "latin", "cjk", "mixed"].includes(known) ? say(known) : known;
 }
 
 function fieldMarks(view, field, attention) {
@@ -102,7 +102,7 @@ function focusEntity(text, entity) {
 }
 
 function table(caption, columns, rows) {
-  const head = el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name)));
+  const head = el("tr", {}, ...columns.map(([name, kind]) => el("th", { scope: "col", class: kind }, name)));
   const body = rows.length ? rows : [el("tr", {}, el("td", { colspan: columns.length }, say("no_entities")))];
   const whole = el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, ...body));
   return el("div", { class: "scroll" }, whole);
@@ -115,7 +115,7 @@ function entityCell(entity, focus) {
 
 function goldTable(view, focus) {
   const rows = view.gold.map((entity) => {
-    let outcome = entity.reason ?? (entity.is_right_emotion === false ? "wrong_emotion" : "right_emotion");
+    const outcome = entity.reason ?? (entity.is_right_emotion === false ? "wrong_emotion" : "right_emotion");
     const chosen = view.pred.find((other) => other.entity === entity.entity);
     const also = outcome === "wrong_emotion" && chosen ? el("span", {}, " → ", emotionName(chosen.emotion)) : null;
     return el(
@@ -127,7 +127,7 @@ function goldTable(view, focus) {
       el("td", { title: words[`fix_${outcome}`] }, el("span", { class: `key ${outcome}` }, say(outcome)), also),
     );
   });
-  return table(say("gold_entities"), [say("entity"), say("emotion"), say("mentions"), say("outcome")], rows);
+  return table(say("gold_entities"), [[say("entity")], [say("emotion")], [say("mentions"), "n"], [say("outcome")]], rows);
 }
 
 function predictedTable(view, focus) {
@@ -146,8 +146,8 @@ function predictedTable(view, focus) {
         : null,
     ),
   );
-  const columns = [say("entity"), say("emotion"), say("probs"), say("probability"), say("mentions")];
-  if (hasGold) columns.push(say("outcome"));
+  const columns = [[say("entity")], [say("emotion")], [say("probs")], [say("probability"), "n"], [say("mentions"), "n"]];
+  if (hasGold) columns.push([say("outcome")]);
   return table(say("pred_entities"), columns, rows);
 }
 
@@ -177,7 +177,7 @@ function nextTable(view) {
       el("td", {}, candidate.is_gold ? el("span", { class: "key right_emotion" }, say("gold")) : ""),
     ),
   );
-  return table(say("next"), [say("entity"), say("probability"), ""], rows);
+  return table(say("next"), [[say("entity")], [say("probability"), "n"], [""]], rows);
 }
 
 function featureTable(entity) {
@@ -195,7 +195,7 @@ function featureTable(entity) {
       el("td", { class: "effects" }, bar),
     );
   });
-  const columns = [say("feature"), say("value"), say("shap"), ""];
+  const columns = [[say("feature")], [say("value"), "n"], [say("shap"), "n"], [""]];
   const title = say("features", { entity: "\u0000" }).split("\u0000");
   const summary = el("summary", {}, title[0], el("b", {}, shown(entity.entity)), title[1] ?? "");
   const body = table("", columns, rows);

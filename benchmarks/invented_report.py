@@ -14,9 +14,9 @@ EMOTIONS = ("POS", "NORM", "NEG")
 SLICE_VALUES = {
     "topic": ("汽车 新车 发动机", "电影 导演 票房", "比赛 球队 冠军"),
     "length": ("0-400", "400-1000", "1000+"),
-    "n_gold": (1, 2, 3),
+    "n_gold": ("1", "2", "3"),
     "script": ("cjk", "latin", "mixed"),
-    "mixed_emotion": (True, False),
+    "mixed_emotion": ("yes", "no"),
 }
 
 
@@ -84,8 +84,8 @@ def figures(n_articles: int = 120) -> dict[str, Any]:
                 "n_gold": 81,
             }
             for index, (name, value) in enumerate(
-                [("script", "latin"), ("topic", SLICE_VALUES["topic"][0]), ("mixed_emotion", True), ("n_gold", 3),
-                 ("length", "1000+"), ("topic", SLICE_VALUES["topic"][1]), ("script", "cjk"), ("mixed_emotion", False)]
+                [("script", "latin"), ("topic", SLICE_VALUES["topic"][0]), ("mixed_emotion", "yes"), ("n_gold", "3"),
+                 ("length", "1000+"), ("topic", SLICE_VALUES["topic"][1]), ("script", "cjk"), ("mixed_emotion", "no")]
             )
         ],
         "emotion": {
