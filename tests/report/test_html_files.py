@@ -10,8 +10,7 @@ import pytest
 
 from benchmarks.invented_report import figures, view, views
 from pipeline.errors import ConfigError
-from pipeline.report.html import explain_html, write_html
-from pipeline.report.html import data_files
+from pipeline.report.html import data_files, explain_html, write_html
 from pipeline.report.html.data_files import FLAGS, index_row, rounded
 
 

@@ -40,7 +40,9 @@ def test_visible_names_a_bidi_override_and_keeps_a_family_emoji_whole() -> None:
     assert visible("tab\tline\n汉字 é") == "tab\tline\n汉字 é"
 
 
-@given(value=st.recursive(ANY_TEXT | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner, max_size=3)))
+@given(
+    value=st.recursive(ANY_TEXT | st.integers() | st.booleans() | st.none(), lambda inner: st.lists(inner, max_size=3))
+)
 def test_script_json_reads_back_and_cannot_end_its_script(value: object) -> None:
     content = script_json(value)
     assert json.loads(content) == value
@@ -80,4 +82,6 @@ def test_page_and_scripts_hide_the_same_characters() -> None:
 def test_no_script_parses_text_as_html() -> None:
     for path in ASSETS.glob("*.js"):
         source = path.read_text(encoding="utf-8")
-        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", source), path
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", source), (
+            path
+        )

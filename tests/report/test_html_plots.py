@@ -78,14 +78,18 @@ def test_confusion_heat_is_darker_for_a_larger_share_of_its_row() -> None:
     shades = [float(cell.attrib["fill-opacity"]) for cell in picture.iter(f"{SVG}rect")]
     assert shades[0] > shades[1] > shades[2]
     assert shades[3:6] == [0.06] * 3
-    assert [text.text for text in picture.iter(f"{SVG}text") if text.attrib["class"] == "cell-count"] == list("820000112")
+    assert [text.text for text in picture.iter(f"{SVG}text") if text.attrib["class"] == "cell-count"] == list(
+        "820000112"
+    )
 
 
 def test_a_curve_of_one_point_and_equal_values_can_be_drawn() -> None:
     ET.fromstring(plots.recall_curve([{"k": 1, "recall": 1.0}], WORDS))
     flat = {"points": [{"floor": 0.1, "entity_f1": 0.0}], "chosen": {"floor": 0.3, "share_of_top": 0.0}}
     assert "chosen" not in plots.threshold_plot(flat, WORDS)
-    ET.fromstring(plots.reliability_plot([{"low": 0.3, "high": 0.4, "n": 0, "confidence": None, "accuracy": None}], WORDS))
+    ET.fromstring(
+        plots.reliability_plot([{"low": 0.3, "high": 0.4, "n": 0, "confidence": None, "accuracy": None}], WORDS)
+    )
 
 
 @given(low=st.floats(0, 0.9), width=st.floats(0.01, 1))

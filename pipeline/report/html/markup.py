@@ -14,8 +14,10 @@ from typing import Any
 
 VOID = {"meta", "link", "br", "hr", "input"}
 """HTML elements without an end tag."""
-HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-"""Controls but for tab and line feed, what turns or joins text unseen, and lone surrogates; ``marks.js`` has the same."""
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+)
+"""Controls but tab and line feed, what turns or joins text unseen, lone surrogates. ``text.js`` has the same."""
 JOINER = "\u200d"
 """Belongs into emoji of several parts, where it stays as it is."""
 
@@ -82,6 +84,10 @@ def script_json(value: Any) -> str:
 
 def _code(text: str, index: int) -> str:
     char = text[index]
-    if char == JOINER and index and unicodedata.category(text[index - 1]) in ("So", "Sk", "Mn"):
+    if (
+        char == JOINER
+        and index
+        and (text[index - 1] == "\ufe0f" or unicodedata.category(text[index - 1]) in ("So", "Sk"))
+    ):
         return char
     return f"[U+{ord(char):04X}]"

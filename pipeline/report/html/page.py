@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.report.html.markup import Html, join, script_json, tag
+from pipeline.report.html.plots import cost_bar, figure_text, interval_bar, score_scale
 from pipeline.report.html.sections import (
     costs,
     emotion_section,
@@ -18,7 +19,6 @@ from pipeline.report.html.sections import (
     stages_section,
 )
 from pipeline.report.html.svg import percent
-from pipeline.report.html.plots import cost_bar, figure_text, interval_bar, score_scale
 from pipeline.report.html.texts import REASONS
 
 ASSETS = Path(__file__).parent / "assets"
@@ -223,7 +223,9 @@ def _browser(words: Mapping[str, str]) -> Html:
         tag(
             "label",
             tag("span", words["search_label"]),
-            tag("input", type="search", id="search", placeholder=words["search"], autocomplete="off", spellcheck="false"),
+            tag(
+                "input", type="search", id="search", placeholder=words["search"], autocomplete="off", spellcheck="false"
+            ),
             class_="search",
         ),
         tag("label", tag("input", type="checkbox", id="search_texts"), words["search_texts"], class_="check"),

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipeline.report.html.markup import Html, join, tag
+from pipeline.report.html.markup import Html, tag
 from pipeline.report.html.svg import (
     BOTTOM,
     HEIGHT,

@@ -97,7 +97,9 @@ def misses_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html
                 tag("th", tag("span", words[key], class_=f"key {key}"), scope="row"),
                 tag("td", f"{count:,}", class_="n"),
                 tag("td", "" if key == "spurious" else percent(count / n_gold, 1), class_="n"),
-                tag("td", words.get(f"fix_{key}", words["fix_emotion"] if key == "wrong_emotion" else ""), class_="cure"),
+                tag(
+                    "td", words.get(f"fix_{key}", words["fix_emotion"] if key == "wrong_emotion" else ""), class_="cure"
+                ),
                 tag("td", show),
                 class_=None if count else "empty",
             )
@@ -120,7 +122,10 @@ def emotion_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Htm
         tag(
             "tr",
             tag("th", emotion_name(name, words), scope="row"),
-            *[tag("td", percent(emotion["per_class"][name][key], 1), class_="n") for key in ("precision", "recall", "f1")],
+            *[
+                tag("td", percent(emotion["per_class"][name][key], 1), class_="n")
+                for key in ("precision", "recall", "f1")
+            ],
             tag("td", f"{emotion['per_class'][name]['n']:,}", class_="n"),
         )
         for name in emotion["classes"]

@@ -44,8 +44,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "emotion_f1": ("Entity + emotion F1", "实体情感 F1"),
     "lost": ("Points lost to each stage", "各阶段丢的分"),
     "lost_note": (
-        "Points of score (out of 100) that making this stage alone perfect would win back. They do not add up: stages hide "
-        "each other's errors.",
+        "Points of score (out of 100) that making this stage alone perfect would win back. They do not add up: stages "
+        "hide each other's errors.",
         "只把该阶段换成完美结果可以找回的分（满分 100）。各项不能相加：前面的错误会掩盖后面的错误。",
     ),
     "worst": ("The three worst slices", "最差的三个分组"),
@@ -66,18 +66,18 @@ TEXTS: dict[str, tuple[str, str]] = {
         "（candidates.max_candidates）；漏检原因表会说明是哪一种。",
     ),
     "fix_ranking": (
-        "The right names are among the candidates but others stand above them. Open articles with the reason “ranked too "
-        "low” and see which features lifted the wrong ones; better features or a tagger's scores help here.",
+        "The right names are among the candidates but others stand above them. Open articles with the reason “ranked "
+        "too low” and see which features lifted the wrong ones; better features or a tagger's scores help here.",
         "正确实体已是候选，却排在别人后面。打开“排名太低”的文章，看是哪些特征抬高了错误候选；更好的特征或标注模型的得分最有用。",
     ),
     "fix_number": (
-        "The order is good, the cut is not. Look at the threshold curve, and at articles where one entity too many or too "
-        "few was written.",
+        "The order is good, the cut is not. Look at the threshold curve, and at articles where one entity too many or "
+        "too few was written.",
         "排序没问题，截断有问题。看阈值曲线，以及多写或少写一个实体的文章。",
     ),
     "fix_emotion": (
-        "The entity is right, its emotion is not. See the confusion matrix; try other members (sentiment.members), a longer "
-        "context (sentiment.max_context_chars) or another sentiment.class_weight_power.",
+        "The entity is right, its emotion is not. See the confusion matrix; try other members (sentiment.members), a "
+        "longer context (sentiment.max_context_chars) or another sentiment.class_weight_power.",
         "实体对了，情感错了。看混淆矩阵；可以换模型成员（sentiment.members）、加长上下文"
         "（sentiment.max_context_chars）或调整 sentiment.class_weight_power。",
     ),
@@ -133,7 +133,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "A larger or newer dictionary; more training articles, whose gold names join it.",
         "更大更新的词典；更多训练文章（其标注名称会并入词典）。",
     ),
-    "fix_pruned": ("Raise candidates.max_candidates, at the price of speed.", "调大 candidates.max_candidates，会变慢。"),
+    "fix_pruned": (
+        "Raise candidates.max_candidates, at the price of speed.",
+        "调大 candidates.max_candidates，会变慢。",
+    ),
     "fix_ranked_out": (
         "Read the features of the spurious entities that took its place.",
         "查看占了它位置的误报实体的特征。",
@@ -161,8 +164,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "f1": ("F1", "F1"),
     "reliability": ("Is the confidence honest?", "置信度可信吗？"),
     "reliability_note": (
-        "On the diagonal, “80 % sure” is right in 80 of 100 cases; below it, the model is too sure. Larger points stand for "
-        "more entities. Expected calibration error: {ece}.",
+        "On the diagonal, “80 % sure” is right in 80 of 100 cases; below it, the model is too sure. Larger points stand "
+        "for more entities. Expected calibration error: {ece}.",
         "落在对角线上说明“八成把握”确实十次对八次；在线下说明过于自信。点越大，实体越多。期望校准误差：{ece}。",
     ),
     "confidence": ("confidence", "置信度"),
@@ -257,7 +260,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "yes": ("yes", "是"),
     "no": ("no", "否"),
 }
-"""Key -> (English, Chinese). Words in braces are filled in; the keys of reasons, stages and ladder rows are the report's."""
+"""Key -> (English, Chinese). Words in braces are filled in; keys of reasons, stages and ladder rows are the report's."""
 
 
 def texts(lang: str) -> dict[str, str]:

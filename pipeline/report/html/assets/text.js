@@ -6,6 +6,7 @@ const EMOTIONS = ["POS", "NORM", "NEG"];
 // Characters that act or hide instead of being seen; markup.py has the same.
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+const EMOJI = /\p{Extended_Pictographic}|\p{Emoji_Modifier}|\ufe0f/u;
 
 function say(key, values) {
   return (words[key] ?? key).replace(/\{(\w+)\}/g, (whole, name) => (values && name in values ? values[name] : whole));
@@ -28,8 +29,8 @@ function shown(text) {
   const parts = document.createDocumentFragment();
   let from = 0;
   for (const match of text.matchAll(HIDDEN)) {
-    const joins = match[0] === "\u200d" && /[\p{So}\p{Sk}\p{Mn}]$/u.test(text.slice(Math.max(0, match.index - 2), match.index));
-    if (joins) continue;
+    const before = Array.from(text.slice(Math.max(0, match.index - 2), match.index)).at(-1) ?? "";
+    if (match[0] === "\u200d" && EMOJI.test(before)) continue; // an emoji of several parts
     parts.append(text.slice(from, match.index));
     const code = match[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
     parts.append(el("span", { class: "hidden-char" }, `[U+${code}]`));
@@ -62,7 +63,7 @@ function marked(text, spans) {
   for (const span of inside) edges.add(span.start).add(span.end);
   const cuts = [...edges].sort((a, b) => a - b);
   const order = ["heat", "pred", "gold"];
-  inside.sort((a, b) => a.end - a.start - (b.end - b.start) || order.indexOf(a.kind) - order.indexOf(b.kind));
+  inside.sort((a, b) => a.end - a.start - (b.end - b.start) || b.start - a.start || order.indexOf(a.kind) - order.indexOf(b.kind));
   const parts = document.createDocumentFragment();
   for (let index = 0; index + 1 < cuts.length; index++) {
     const [start, end] = [cuts[index], cuts[index + 1]];
