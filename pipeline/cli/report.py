@@ -6,7 +6,7 @@ import logging
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -37,6 +37,15 @@ def report(
         Path | None, typer.Option(help="Folder of the report; models/RUN/report by default.", metavar="FOLDER")
     ] = None,
     lang: Language = Lang.EN,
+    learning_curve: Annotated[
+        bool, typer.Option("--learning-curve", help="Also train on parts of the run's training files; slow.")
+    ] = False,
+    train_files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--train", help="Those files, where they are not where the run's command had them.", metavar="FILE"
+        ),
+    ] = None,
     limit: Limit = None,
     workers: Workers = None,
 ) -> None:
@@ -44,21 +53,25 @@ def report(
 
     Example: python run.py report --run first --gold data/sample/test.jsonl --out report
     """
-    folder, figures = write_report(run, gold, out, lang, limit=limit, workers=workers)
-    typer.echo(ladder_table(figures))
-    typer.echo(str(folder / "report.json"))
+    curve = (train_files or []) if learning_curve else None
+    folder = write_report(run, gold, out, lang, curve=curve, limit=limit, workers=workers)
+    typer.echo(report_paths(folder))
 
 
 def write_report(
     name: str | None,
     gold: Path,
-    out: Path | None,
-    lang: Lang,
+    out: Path | None = None,
+    lang: Lang = Lang.EN,
     *,
+    curve: list[Path] | None = None,
     limit: int | None = None,
     workers: int | None = None,
-) -> tuple[Path, dict[str, Any]]:
-    """Write the report of a run; return its folder and figures."""
+) -> Path:
+    """Write the report of a run, show its short form, and return its folder.
+
+    ``curve`` names the training files behind a learning curve (none: those of the run's command); None: no curve.
+    """
     from pipeline.artifacts import atomic_write_json, open_run
     from pipeline.read import iter_articles
 
@@ -70,32 +83,24 @@ def write_report(
 
     from pipeline.report import build_report
     from pipeline.report.errors_table import errors_table
+    from pipeline.report.learning_curve import learning_curve, training_files
+    from pipeline.report.terminal import ladder_text
     from pipeline.workflow.run_config import load_run_config
 
     n_workers = workers or load_run_config(run.config).workers
+    files = None if curve is None else training_files(run, curve)  # what is wrong with them is found now
     built = build_report(run, articles, workers=n_workers, gold_path=str(gold), lang=lang.value)
+    if files is not None:
+        built.figures["learning_curve"] = learning_curve(run, files, articles, workers=n_workers)
     with errors_table(folder / "errors.csv", built.views) as views:
         for _ in views:
             pass
     atomic_write_json(folder / "report.json", built.figures)
-    return folder, built.figures
+    typer.echo(ladder_text(built.figures))
+    return folder
 
 
-def ladder_table(figures: dict[str, Any]) -> str:
-    """Lay ladder and attribution out as plain text."""
-    lines = [f"{'':<36}{'entity F1':>10}{'+emotion':>10}{'score':>8}   95% interval      points lost"]
-    for row in figures["ladder"]:
-        if "+" in row["key"]:
-            continue
-        score = row["score"]
-        bounds = "" if score["low"] is None else f"{score['low']:.4f} - {score['high']:.4f}"
-        cost = "" if row["cost"] is None else f"{row['cost']:+.1f}"
-        figures_ = f"{row['entity_f1']['value']:>10.4f}{row['emotion_f1']['value']:>10.4f}{score['value']:>8.4f}"
-        lines.append(f"{row['key']:<36}{figures_}   {bounds:<16}{cost:>13}")
-    found = figures["attribution"]
-    lines += ["", f"{found['n_gold']} gold entities, {found['n_missed']} missed:"]
-    lines += [f"  {reason:<34}{count:>10}" for reason, count in found["missed"].items() if count]
-    lines += [f"{found['n_hits']} hits:"]
-    lines += [f"  {kind:<34}{count:>10}" for kind, count in found["hits"].items()]
-    lines += [f"{'spurious':<36}{found['n_spurious']:>10}"]
-    return "\n".join(lines)
+def report_paths(folder: Path) -> str:
+    """Name the files of a report, a line each."""
+    files = {"report": "report.json", "errors": "errors.csv"}
+    return "\n".join(f"{label}: {folder / name}" for label, name in files.items())

@@ -97,6 +97,11 @@ class Analyst:
         probs = self._gold_probs(traces)
         return [self._article(trace, gold) for trace, gold in zip(traces, probs, strict=True)]
 
+    def explain(self, article: Article) -> View:
+        """Describe one labelled article in full."""
+        traces = self.predictor.trace([article])
+        return self._article(traces[0], self._gold_probs(traces)[0], explain_next=True)[1]
+
     def _gold_probs(self, traces: Sequence[Trace]) -> list[Probs]:
         """Return the emotion probabilities of each article's gold entities: those of the answer where it holds them."""
         given = [{name: trace.prediction.entities[index].probs for index, name in answered(trace)} for trace in traces]
@@ -111,14 +116,14 @@ class Analyst:
             for of_gold, known in zip(names, given, strict=True)
         ]
 
-    def _article(self, trace: Trace, probs: Probs) -> tuple[ArticleRecord, View]:
+    def _article(self, trace: Trace, probs: Probs, *, explain_next: bool = False) -> tuple[ArticleRecord, View]:
         predictor, article = self.predictor, trace.article
         names = [entity.name for entity in gold_entities(article)]
         emotions = {name: EMOTIONS[int(row.argmax())] for name, row in zip(names, probs, strict=True)}
         outcome = outcome_of(predictor, trace, emotions)
         rule, ranked = predictor.rerank.rule_, trace.ranked
         lost = reasons(outcome, max_entities=rule.max_entities)
-        view = article_view(predictor, trace, outcome=outcome, lost=lost)
+        view = article_view(predictor, trace, outcome=outcome, lost=lost, explain_next=explain_next)
         scores = article_scores(outcome, self.shares, seed=predictor.config.seed, news_id=article.news_id)
         view |= {"entity_f1": round(float(scores[0, 0]), 6), "emotion_f1": round(float(scores[0, 1]), 6)}
         best = ranked.order[: rule.max_entities]
@@ -157,6 +162,18 @@ def analyse_stream(
     return map_chunks(
         _analyse_chunk, articles, load=partial(Analyst.load, run.path), workers=workers, chunk_size=CHUNK_SIZE
     )
+
+
+def explain_article(run: RunFolder, article: Article) -> View:
+    """Describe one article in full: also the features of the next candidates, and the attention of the heads.
+
+    Raises:
+        ArtifactError: a model cannot be loaded.
+    """
+    if article.entities:
+        return Analyst.load(run.path).explain(article)
+    predictor = Predictor.load(run.path)
+    return article_view(predictor, predictor.trace([article])[0], explain_next=True)
 
 
 def _analyse_chunk(analyst: Analyst, chunk: list[Article]) -> list[tuple[ArticleRecord, View]]:

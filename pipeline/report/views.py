@@ -83,7 +83,7 @@ def article_view(
         ],
         "pred": pred,
         "next": following,
-        "attention": predictor.attention(trace) if explain_next else [],
+        "attention": attention_maps(predictor, trace) if explain_next else [],
     }
 
 
@@ -108,6 +108,19 @@ def feature_lists(predictor: Predictor, trace: Trace, rows: Iterable[int]) -> di
     return lists
 
 
+def attention_maps(predictor: Predictor, trace: Trace) -> list[dict[str, Any]]:
+    """Return the attention of the heads over the untouched fields; the weight is relative to the largest, 0 to 1."""
+    document = trace.ranked.candidates.document
+    maps = []
+    for looked in predictor.attention(trace):
+        largest = max((span.weight for span in looked.spans), default=0.0) or 1.0
+        weights = [
+            [*_place(document.mention(span.start, span.stop)), _rounded(span.weight / largest)] for span in looked.spans
+        ]
+        maps.append({"entity": clean_name(looked.entity), "head": looked.head, "weights": weights})
+    return maps
+
+
 def mentions_of(document: Document, name: str) -> list[Mention]:
     """Return the mentions of any name in the untouched fields."""
     return [document.mention(*span) for span in find_mentions(document.text, match_key(name))]
@@ -120,7 +133,11 @@ def _rows_of(trace: Trace, names: Sequence[str]) -> dict[str, int]:
 
 
 def _places(mentions: Iterable[Mention]) -> list[list[Any]]:
-    return [[mention.field, mention.start, mention.end] for mention in mentions]
+    return [_place(mention) for mention in mentions]
+
+
+def _place(mention: Mention) -> list[Any]:
+    return [mention.field, mention.start, mention.end]
 
 
 def _rounded(value: Any) -> float:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from pipeline.parallel import map_chunks
 from pipeline.rerank import RerankStage, distinct, ranking
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.sentiment import SentimentStage, make_target
+from pipeline.sentiment.contexts import WeightedSpan, context_origin
 from pipeline.sentiment.scores import Probs
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.tagging import TaggerStage
@@ -61,6 +62,16 @@ class Trace:
     """Every candidate, before pruning."""
     ranked: Ranked
     prediction: Prediction
+
+
+@dataclass(frozen=True)
+class Attention:
+    """What one head looked at to judge one entity."""
+
+    entity: str
+    head: str
+    spans: list[WeightedSpan]
+    """Of the document's text."""
 
 
 class Predictor:
@@ -153,9 +164,17 @@ class Predictor:
         """Return how much each feature lifted some of the candidates: float64 (n_rows, n_features), in log odds."""
         return self.rerank.ranker_.contributions(ranked.matrix[list(rows)])
 
-    def attention(self, trace: Trace) -> list[dict[str, Any]]:
+    def attention(self, trace: Trace) -> list[Attention]:
         """Return what the heads of stage two looked at, for each entity of the answer; nothing of other models."""
-        return []
+        document = trace.ranked.candidates.document
+        names = [entity.name for entity in trace.prediction.entities]
+        limit = self._max_context_chars
+        looked = self.sentiment.attention([make_target(document, name, max_chars=limit) for name in names])
+        return [
+            Attention(name, head, _in_document(spans, context_origin(document, name, max_chars=limit)))
+            for head, of_names in looked.items()
+            for name, spans in zip(names, of_names, strict=True)
+        ]
 
     def offered(self, article: Article) -> CandidateSet:
         """Return every candidate of an article, before pruning."""
@@ -206,6 +225,17 @@ def _entity(candidates: CandidateSet, row: int, score: float, emotion_probs: np.
     p_pos, p_norm, p_neg = (float(prob) for prob in emotion_probs)
     emotion = EMOTIONS[int(np.argmax(emotion_probs))]
     return ChosenEntity(candidates.surface(row), emotion, score, (p_pos, p_norm, p_neg), candidates.mentions(row))
+
+
+def _in_document(spans: Iterable[WeightedSpan], origin: Sequence[tuple[int, int, int]]) -> list[WeightedSpan]:
+    """Move spans of a target's text to the document; those between two pieces are left out."""
+    begins = [begin for begin, _, _ in origin]
+    moved = []
+    for start, stop, weight in spans:
+        begin, source, length = origin[bisect_right(begins, start) - 1]
+        if stop <= begin + length:
+            moved.append(WeightedSpan(start - begin + source, stop - begin + source, weight))
+    return moved
 
 
 def predict_stream(run: RunFolder, articles: Iterable[Article], *, workers: int) -> Iterator[Prediction]:
