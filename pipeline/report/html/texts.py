@@ -164,8 +164,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "f1": ("F1", "F1"),
     "reliability": ("Is the confidence honest?", "置信度可信吗？"),
     "reliability_note": (
-        "On the diagonal, “80 % sure” is right in 80 of 100 cases; below it, the model is too sure. Larger points stand "
-        "for more entities. Expected calibration error: {ece}.",
+        "On the diagonal, “80 % sure” is right in 80 of 100 cases; below it, the model is too sure. Larger points "
+        "stand for more entities. Expected calibration error: {ece}.",
         "落在对角线上说明“八成把握”确实十次对八次；在线下说明过于自信。点越大，实体越多。期望校准误差：{ece}。",
     ),
     "confidence": ("confidence", "置信度"),
@@ -260,7 +260,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "yes": ("yes", "是"),
     "no": ("no", "否"),
 }
-"""Key -> (English, Chinese). Words in braces are filled in; keys of reasons, stages and ladder rows are the report's."""
+"""Key -> (English, Chinese). Words in braces are filled in. Reasons, stages and ladder rows have the report's keys."""
 
 
 def texts(lang: str) -> dict[str, str]:
