@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     run = open_run(Path("models"), options.run)
     articles = {article.news_id: article for article in iter_articles(options.gold, labelled=True)}
     built = build_report(run, list(articles.values()), workers=1, gold_path=str(options.gold))
+    options.out.mkdir(parents=True, exist_ok=True)
     telling = max(built.views, key=_telling)["id"]
     with tempfile.TemporaryDirectory() as name:
         english, chinese = Path(name, "en"), Path(name, "zh")
@@ -72,10 +73,11 @@ def _picture(
 
 
 def _telling(view: dict[str, Any]) -> tuple[int, int]:
-    """Prefer articles with several outcomes, and of these short ones, of which a window shows most."""
+    """Prefer articles with several outcomes and emotions, and of these short ones, of which a window shows most."""
     outcomes = {entity["reason"] or str(entity["is_right_emotion"]) for entity in view["gold"]}
     outcomes |= {"spurious" for entity in view["pred"] if not entity["is_gold"]}
-    return len(outcomes), -len(view["content"])
+    emotions = {entity["emotion"] for entity in (*view["gold"], *view["pred"])}
+    return len(outcomes) + len(emotions), -len(view["content"])
 
 
 def _shown(browser: Chromium) -> None:

@@ -281,6 +281,8 @@ def test_the_theme_follows_the_system_until_it_is_toggled(page: Chromium) -> Non
     assert page.run(paper) != light
     page.run("document.getElementById('theme').click()")
     assert page.run(paper) == light
+    assert page.run("localStorage.getItem('theme')") == "light"
+    page.run("localStorage.clear()")
 
 
 def test_missing_and_foreign_data_are_said_in_plain_words(
@@ -333,3 +335,19 @@ def test_nothing_is_wider_than_the_window(report_folder: Path, browser: Chromium
         assert browser.run("document.documentElement.scrollWidth") <= width
     finally:
         browser.call("Emulation.setDeviceMetricsOverride", width=1280, height=900, deviceScaleFactor=1, mobile=False)
+
+
+def test_paper_is_white_even_where_the_screen_is_dark(browser: Chromium, report_folder: Path) -> None:
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    paper = "getComputedStyle(document.body).backgroundColor"
+    browser.open(report_folder / "index.html", "article=00000003")
+    wait_for(browser, 3)
+    try:
+        browser.call("Emulation.setEmulatedMedia", features=dark)
+        assert browser.run(paper) == "rgb(19, 23, 26)"
+        browser.call("Emulation.setEmulatedMedia", media="print", features=dark)
+        assert browser.run(paper) == "rgb(255, 255, 255)"
+        shown = "[...document.querySelectorAll('.top, .list-pane, #detail')].map((one) => one.offsetHeight > 0)"
+        assert browser.run(shown) == [False, False, True]
+    finally:
+        browser.call("Emulation.setEmulatedMedia", features=[])

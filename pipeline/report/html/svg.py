@@ -9,7 +9,7 @@ from pipeline.report.html.markup import Html, join, number, tag
 
 WIDTH = 420
 HEIGHT = 250
-LEFT, RIGHT, TOP, BOTTOM = 44, 14, 12, 40
+LEFT, RIGHT, TOP, BOTTOM = 44, 20, 12, 40
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "n_articles": ("articles", "篇"),
     "stage_candidates": ("Candidates", "候选"),
     "stage_ranking": ("Ranking", "排序"),
-    "stage_number": ("Number of entities", "实体个数"),
+    "stage_number": ("Number", "实体个数"),
     "stage_emotion": ("Emotion", "情感"),
     "fix_candidates": (
         "Entities never reach the ranker. Add names to the dictionary (candidates.dictionary), train a tagger "
