@@ -83,6 +83,7 @@ def write_report(
 
     from pipeline.report import build_report
     from pipeline.report.errors_table import errors_table
+    from pipeline.report.html import write_html
     from pipeline.report.learning_curve import learning_curve, training_files
     from pipeline.report.terminal import ladder_text
     from pipeline.workflow.run_config import load_run_config
@@ -93,8 +94,7 @@ def write_report(
     if files is not None:
         built.figures["learning_curve"] = learning_curve(run, files, articles, workers=n_workers)
     with errors_table(folder / "errors.csv", built.views) as views:
-        for _ in views:
-            pass
+        write_html(folder, built.figures, views, lang=lang.value)
     atomic_write_json(folder / "report.json", built.figures)
     typer.echo(ladder_text(built.figures))
     return folder
@@ -102,5 +102,5 @@ def write_report(
 
 def report_paths(folder: Path) -> str:
     """Name the files of a report, a line each."""
-    files = {"report": "report.json", "errors": "errors.csv"}
+    files = {"page": "index.html", "report": "report.json", "errors": "errors.csv"}
     return "\n".join(f"{label}: {folder / name}" for label, name in files.items())
