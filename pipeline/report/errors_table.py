@@ -50,7 +50,8 @@ def errors_table(path: Path, views: Iterable[View]) -> Iterator[Iterator[View]]:
         def passing() -> Iterator[View]:
             for view in views:
                 for row in error_rows(view):
-                    table.writerow({name: LONE_SURROGATE.sub("\ufffd", str(value)) for name, value in row.items()})
+                    known = {name: value for name, value in row.items() if value is not None}
+                    table.writerow({name: LONE_SURROGATE.sub("\ufffd", str(value)) for name, value in known.items()})
                 yield view
 
         yield passing()

@@ -14,9 +14,10 @@ among the candidates are answered and nothing is filled up; ``perfect_candidates
 gold names of the text to those that may come first.
 
 A name that the text does not hold is never found: all four together give the ceiling of any system that cuts
-names out of the text. ``perfect_ranking`` and ``perfect_emotion`` cannot lower a score, nor can anything added to
-``perfect_ranking``. ``perfect_candidates`` and ``perfect_number`` by themselves can: a real ranking that has a
-name more may displace another, and the true number of a wrong order is of little use.
+names out of the text. What cannot lower a figure: ``perfect_emotion``, ever; ``perfect_ranking``; and
+``perfect_candidates`` beside it. ``perfect_number`` beside it cannot lower entity F1, but a hit more whose emotion is
+wrong lowers entity+emotion F1. By themselves ``perfect_candidates`` and ``perfect_number`` can lower anything: a
+name more in a real ranking may displace another, and the true number is of little use to a wrong order.
 
 Three rows for comparison: ``random`` draws as many candidates as the real answer has names, and emotions by their
 shares in training (mean of ``N_DRAWS`` draws); ``most_frequent`` takes the candidates that occur most often, with

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import weakref
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,8 +13,9 @@ class Spool:
     """JSON values in an unnamed file, which is gone when nobody holds the spool; append first, then read."""
 
     def __init__(self) -> None:
-        # No context manager: the file lives as long as the object.
+        # No context manager: the file lives as long as the object, and is closed with it.
         self._file = tempfile.TemporaryFile("w+", encoding="utf-8", errors="surrogatepass", newline="\n")  # noqa: SIM115
+        weakref.finalize(self, self._file.close)
 
     def append(self, value: Any) -> None:
         """Write one value."""

@@ -25,7 +25,7 @@ def ladder_text(figures: Mapping[str, Any]) -> str:
             score, cost = row["score"], row["cost"]
             bounds = "" if score["low"] is None else f"{score['low']:.4f} - {score['high']:.4f}"
             values = f"{row['entity_f1']['value']:>10.4f}{row['emotion_f1']['value']:>10.4f}{score['value']:>8.4f}"
-            lost = "" if cost is None else f"{cost:>11.1f}"
+            lost = "" if cost is None else f"{round(cost, 1) + 0.0:>11.1f}"  # not -0.0
             lines.append(f"{row['key']:<24}{values}   {bounds:<18}{lost}".rstrip())
     found = figures["attribution"]
     rows = [("gold entities", found["n_gold"]), ("missed", found["n_missed"])]
