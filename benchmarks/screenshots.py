@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         take("report-dark.png", english / "index.html", size=(1280, 860), dark=True, act=_misses)
         take("report-phone.png", chinese / "index.html", size=(390, 844), scale=1.5)
         take("report-article.png", chinese / "index.html", size=(1280, 860), act=_shown)
-        take("report-explain.png", explained, size=(1000, 860), act=_attention)
+        take("report-explain.png", explained, size=(1000, 860), act=_features)
 
 
 def _picture(
@@ -88,9 +88,10 @@ def _misses(browser: Chromium) -> None:
     browser.run("document.getElementById('misses').scrollIntoView()")
 
 
-def _attention(browser: Chromium) -> None:
+def _features(browser: Chromium) -> None:
     browser.wait(SHOWN)
-    browser.run("document.querySelector('.attention button:nth-of-type(2)')?.click()")
+    browser.run("for (const one of [...document.querySelectorAll('details')].slice(0, 2)) one.open = true")
+    browser.run("document.querySelector('.text + .tables').scrollIntoView()")
 
 
 if __name__ == "__main__":

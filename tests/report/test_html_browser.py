@@ -281,7 +281,7 @@ def test_the_theme_follows_the_system_until_it_is_toggled(page: Chromium) -> Non
     assert page.run(paper) != light
     page.run("document.getElementById('theme').click()")
     assert page.run(paper) == light
-    assert page.run("localStorage.getItem('theme')") == "light"
+    assert page.run("localStorage.getItem('report-theme')") == "light"
     page.run("localStorage.clear()")
 
 

@@ -20,7 +20,9 @@ function showArticle(root, view, before) {
     ...attentionButtons(view, drawText),
     text,
     el("div", { class: "tables" }, nextTable(view)),
-    ...[...view.pred, ...gold, ...(view.next ?? [])].filter((entity) => entity.features?.length).map(featureTable),
+    ...[...view.pred, ...gold, ...(view.next ?? [])]
+      .filter((entity) => entity.features?.length)
+      .map((entity) => featureTable(entity, view.pred.includes(entity) && !entity.is_gold)),
   );
 }
 
@@ -180,7 +182,7 @@ function nextTable(view) {
   return table(say("next"), [[say("entity")], [say("probability"), "n"], [""]], rows);
 }
 
-function featureTable(entity) {
+function featureTable(entity, isOpen) {
   const most = Math.max(...entity.features.map((feature) => Math.abs(feature.shap)), 1e-9);
   const rows = entity.features.map((feature) => {
     const bar = el("span", { class: feature.shap < 0 ? "effect down" : "effect up" });
@@ -200,5 +202,5 @@ function featureTable(entity) {
   const summary = el("summary", {}, title[0], el("b", {}, shown(entity.entity)), title[1] ?? "");
   const body = table("", columns, rows);
   body.querySelector("caption").remove();
-  return el("details", { class: "features", open: entity.is_gold === false || entity.is_gold === null }, summary, body);
+  return el("details", { class: "features", open: isOpen }, summary, body);
 }

@@ -98,7 +98,7 @@ function wrapped(node, span, isStart, isEnd) {
 function startTheme() {
   const root = document.documentElement;
   try {
-    const kept = localStorage.getItem("theme");
+    const kept = localStorage.getItem("report-theme");
     if (kept === "light" || kept === "dark") root.dataset.theme = kept;
   } catch {
     // Some browsers keep nothing for files; the toggle works all the same.
@@ -108,7 +108,7 @@ function startTheme() {
     const now = root.dataset.theme ?? (isDark ? "dark" : "light");
     root.dataset.theme = now === "dark" ? "light" : "dark";
     try {
-      localStorage.setItem("theme", root.dataset.theme);
+      localStorage.setItem("report-theme", root.dataset.theme);
     } catch {
       // As above.
     }
