@@ -54,7 +54,7 @@ def test_a_report_needs_labels(cli: Cli, tiny_run: TinyRun, tmp_path: Path) -> N
     tiny_run.copy_to(tmp_path)
     (tmp_path / "blind.jsonl").write_text('{"newsId": "a", "title": "t", "content": "c"}\n')
     done = cli.run("report", "--gold", "blind.jsonl", cwd=tmp_path)
-    assert (done.code, done.message) == (3, "blind.jsonl:1: no coreEntityEmotions")
+    assert (done.code, done.message) == (3, "blind.jsonl:1: no coreEntityEmotions: labels are needed here")
 
 
 def test_a_report_does_not_overwrite_its_input(cli: Cli, tiny_run: TinyRun, tiny_data: Path, tmp_path: Path) -> None:
