@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from pipeline.schema import EMOTIONS, Target
-from pipeline.vocab import PADDING, Vocabulary, tokenise, window_around
+from pipeline.vocab import PADDING, Tokens, Vocabulary, tokenise, window_around
 
 BATCHES_A_STRETCH = 8
 """Batches cut from one stretch of a shuffled epoch, sorted by length: more means less padding, but less chance."""
@@ -168,10 +168,16 @@ class BatchLoader:
         )
 
 
-def _encode(example: Target, vocabulary: Vocabulary, max_tokens: int) -> _Encoded:
+def token_window(example: Target, max_tokens: int) -> tuple[Tokens, int, int]:
+    """Return the tokens of an example's text, and the half-open range of them that a model reads."""
     tokens = tokenise(example.text)
     first, last = tokens.covering(example.start, example.stop)
-    lower, upper = window_around(len(tokens.forms), first, last, max_tokens)
+    return tokens, *window_around(len(tokens.forms), first, last, max_tokens)
+
+
+def _encode(example: Target, vocabulary: Vocabulary, max_tokens: int) -> _Encoded:
+    tokens, lower, upper = token_window(example, max_tokens)
+    first, last = tokens.covering(example.start, example.stop)
     spans = [tokens.covering(*span) for span in dict.fromkeys([*example.mentions, (example.start, example.stop)])]
     clipped = [(max(a, lower) - lower, min(b, upper) - lower) for a, b in spans if b > lower and a < upper]
     return _Encoded(

@@ -326,13 +326,17 @@ def _figures(means: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([means, means.mean(axis=-1, keepdims=True)], axis=-1)
 
 
-def _resampled(values: NDArray[np.float64], *, n_resamples: int, seed: int) -> NDArray[np.float64]:
-    """Return the ``FIGURES`` of each resample of the articles: float64 (n_resamples, 3)."""
+def bootstrap_means(values: NDArray[np.float64], *, n_resamples: int = 1000, seed: int = 0) -> NDArray[np.float64]:
+    """Return the mean over articles in each resample of them: (n_articles, ...) -> (n_resamples, ...)."""
     rng = np.random.default_rng(seed)
     n_articles = len(values)
     # One resample at a time: all indices at once would take gigabytes on the full training file.
-    means = [values[rng.integers(n_articles, size=n_articles)].mean(axis=0) for _ in range(n_resamples)]
-    return _figures(np.stack(means))
+    return np.stack([values[rng.integers(n_articles, size=n_articles)].mean(axis=0) for _ in range(n_resamples)])
+
+
+def _resampled(values: NDArray[np.float64], *, n_resamples: int, seed: int) -> NDArray[np.float64]:
+    """Return the ``FIGURES`` of each resample of the articles: float64 (n_resamples, 3)."""
+    return _figures(bootstrap_means(values, n_resamples=n_resamples, seed=seed))
 
 
 def _intervals(scores: NDArray[np.float64], *, n_resamples: int, seed: int) -> dict[str, Interval]:

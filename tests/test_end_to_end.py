@@ -98,13 +98,14 @@ def test_demo_runs_the_whole_job_on_the_sample(cli: Cli, tmp_path: Path) -> None
     done = cli.run("demo", "--preset", "tiny", cwd=tmp_path)
     assert done.code == 0, done.err
     headlines = [line for line in done.out.splitlines() if line.startswith("== ")]
-    assert headlines == [f"== {name} ==" for name in ("audit", "train", "predict", "check", "evaluate")]
+    assert headlines == [f"== {name} ==" for name in DEMO_STEPS]
     results = [line.split(": ")[1] for line in done.out.splitlines() if line.split(":")[0] in DEMO_RESULTS]
     assert len(results) == len(DEMO_RESULTS)
     assert [name for name in results if not (tmp_path / name).exists()] == []
 
 
-DEMO_RESULTS = ("run folder", "upload file", "table", "details", "figures")
+DEMO_STEPS = ("audit", "train", "predict", "check", "evaluate", "report")
+DEMO_RESULTS = ("run folder", "upload file", "table", "details", "figures", "page", "report", "errors")
 
 
 # --- identical bytes

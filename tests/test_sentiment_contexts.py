@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.schema import Article, Emotion, Entity
-from pipeline.sentiment.contexts import find_mentions, gold_emotions, gold_targets, make_target
+from pipeline.sentiment.contexts import context_origin, find_mentions, gold_emotions, gold_targets, make_target
 from pipeline.text import Document, match_key
 
 
@@ -123,3 +123,14 @@ def test_unlabelled_articles_have_no_gold_targets() -> None:
 def test_gold_emotions_refuses_an_unlabelled_example() -> None:
     with pytest.raises(ValueError, match=r"target '松果茶社' of 'n1' has no gold emotion"):
         gold_emotions([make_target(ARTICLE, "松果茶社", max_chars=50)])
+
+
+@given(st.text("松果云杉好坏。\n ", max_size=60), st.text("松果云杉好坏。！\n ", max_size=120), st.integers(4, 60))
+def test_origin_leads_every_character_of_the_context_back(title: str, content: str, max_chars: int) -> None:
+    read = document(title, content)
+    target = make_target(read, "松果", max_chars=max_chars)
+    origin = context_origin(read, "松果", max_chars=max_chars)
+    for start, source, length in origin:
+        assert target.text[start : start + length] == read.text[source : source + length]
+    told = {place for start, _, length in origin for place in range(start, start + length)}
+    assert all(char == "\n" for place, char in enumerate(target.text) if place not in told)

@@ -268,11 +268,12 @@ def evaluate(
 def demo(
     preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
 ) -> None:
-    """Run the whole job on the shipped sample: audit, train, predict, check, evaluate.
+    """Run the whole job on the shipped sample: audit, train, predict, check, evaluate, report.
 
     Example: python run.py demo
     """
     from pipeline.artifacts import new_run_name
+    from pipeline.cli.report import report_paths, write_report
 
     train_file, dev_file, test_file = (sample(name) for name in ("train.jsonl", "dev.jsonl", "test.jsonl"))
     missing = [path for path in (train_file, dev_file, test_file) if not path.is_file()]
@@ -292,6 +293,8 @@ def demo(
     _headline("evaluate")
     evaluate(test_file, submission, run.path / "report" / "test.json")
     typer.echo(f"figures: {run.path / 'report' / 'test.json'}")
+    _headline("report")
+    typer.echo(report_paths(write_report(run.name, test_file)))
     if failed:
         raise typer.Exit(DataError.exit_code)
 

@@ -1,22 +1,17 @@
-"""The group of commands that put models side by side: the same articles, the same folds, intervals."""
+"""The group of commands that put one thing beside another on the same articles, with intervals."""
 
 from __future__ import annotations
 
 import typer
 
 from pipeline.cli.compare_modes import modes
+from pipeline.cli.compare_runs import runs
 
 compare = typer.Typer(
-    help="""Compare models on the same articles and folds, with intervals.
+    help="""Compare modes or runs on the same articles, with intervals.
 
-    Example: python run.py compare modes --train data/sample/train.jsonl --preset tiny --set tagger.name=lstm
+    Example: python run.py compare runs --run first --other second --gold data/sample/test.jsonl
     """
 )
-
-
-@compare.callback()
-def group() -> None:
-    """Keep ``compare`` a group, however many commands it has."""
-
-
-compare.command()(modes)
+for command in (modes, runs):
+    compare.command()(command)

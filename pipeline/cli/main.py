@@ -18,6 +18,8 @@ from typer.main import get_command
 from pipeline import __version__
 from pipeline.cli.commands import audit, check, demo, evaluate, predict, train
 from pipeline.cli.compare import compare
+from pipeline.cli.explain import explain
+from pipeline.cli.report import report
 from pipeline.cli.tag import tag
 from pipeline.errors import PipelineError
 
@@ -30,10 +32,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, train, predict, check, evaluate):
+for command in (demo, audit, train, predict, check, evaluate, report, explain):
     app.command()(command)
-app.add_typer(tag, name="tag")
 app.add_typer(compare, name="compare")
+app.add_typer(tag, name="tag")
 
 
 def _show_version(asked: bool) -> None:

@@ -142,9 +142,12 @@ class Extractor:
         self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
     ) -> ArticleFeatures:
         """Return the pruned candidates of an article with the columns that need no other article."""
+        return self.describe(self.candidates(article, fold, spans), fold)
+
+    def describe(self, offered: CandidateSet, fold: int | None = None) -> ArticleFeatures:
+        """Prune the candidates of an article, and describe those that are left."""
         pruner = self.pruners[ALL if fold is None else str(fold)]
-        kept = pruner.keep(self.candidates(article, fold, spans), self.segmenter, self.config.max_candidates)
-        return static_features(kept, self.segmenter)
+        return static_features(pruner.keep(offered, self.segmenter, self.config.max_candidates), self.segmenter)
 
     def save(self, folder: Path) -> None:
         """Write everything ``load`` needs."""

@@ -1,7 +1,7 @@
 """The reranker: scores, calibrated probabilities, and the choice of one to three core entities."""
 
 from pipeline.rerank.calibrate import Calibrator
-from pipeline.rerank.choose import NumberRule, choose, distinct, ranking
+from pipeline.rerank.choose import NumberRule, choose, distinct, ranking, rule_f1
 from pipeline.rerank.ranked import RankedNames
 from pipeline.rerank.ranker import Ranker, group_rows
 from pipeline.rerank.stage import RerankStage
@@ -16,4 +16,5 @@ __all__ = [
     "distinct",
     "group_rows",
     "ranking",
+    "rule_f1",
 ]

@@ -77,7 +77,7 @@ def tune_rule(
         top_probs[index, : len(rows)] = prob[rows]
         top_hits[index, : len(rows)] = label[rows]
     gold = np.asarray(n_gold, dtype=np.float64)
-    figures = np.array([[_mean_f1(top_probs, top_hits, gold, floor, share) for share in SHARES] for floor in FLOORS])
+    figures = np.array([[rule_f1(top_probs, top_hits, gold, floor, share) for share in SHARES] for floor in FLOORS])
     padded = np.pad(figures, 1, mode="edge")
     smooth = sum(padded[i : i + figures.shape[0], j : j + figures.shape[1]] for i in range(3) for j in range(3))
     best = np.unravel_index(int(np.argmax(smooth)), figures.shape)
@@ -85,7 +85,16 @@ def tune_rule(
     return rule, float(figures[best])
 
 
-def _mean_f1(probs: np.ndarray, hits: np.ndarray, gold: np.ndarray, floor: float, share: float) -> float:
+def rule_f1(probs: np.ndarray, hits: np.ndarray, gold: np.ndarray, floor: float, share: float) -> float:
+    """Return the mean entity F1 of a number rule.
+
+    Args:
+        probs: float64 (n_articles, max_entities): of the best candidates, falling; -1 where there is none.
+        hits: the same shape, 1 for gold entities.
+        gold: gold entities of each article: float64 (n_articles,).
+        floor: of the rule.
+        share: of the rule.
+    """
     taken = probs >= np.maximum(floor, share * probs[:, :1])
     taken[:, 0] = True
     taken &= probs >= 0

@@ -94,6 +94,17 @@ class Ranker:
         scores = [booster.predict(cleaned, raw_score=True, num_threads=1) for booster in self.boosters_]
         return np.mean(scores, axis=0)
 
+    def contributions(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the SHAP values of each feature, averaged over the bags: float64 (n_rows, n_features).
+
+        With the trees' expected score they sum to ``score`` (Lundberg et al., arXiv:1802.03888; LightGBM's own code).
+        """
+        if not len(matrix):
+            return np.zeros((0, len(self.names_)))
+        cleaned = clean_matrix(matrix)
+        values = [booster.predict(cleaned, pred_contrib=True, num_threads=1) for booster in self.boosters_]
+        return np.mean(values, axis=0)[:, :-1]
+
     def importance(self, kind: Literal["gain", "split"] = "gain") -> dict[str, float]:
         """Return each feature's total gain (or number of splits), the largest first."""
         totals = np.sum([booster.feature_importance(kind) for booster in self.boosters_], axis=0)

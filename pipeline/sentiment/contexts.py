@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from pipeline.dictionary import has_word_boundaries
 from pipeline.schema import Emotion, Target
@@ -10,6 +11,14 @@ from pipeline.text import SEPARATOR, Document, match_key
 from pipeline.vocab import window_around
 
 Span = tuple[int, int]
+
+
+class WeightedSpan(NamedTuple):
+    """A half-open span of a text, and how much a model looked at it."""
+
+    start: int
+    stop: int
+    weight: float
 
 
 def find_mentions(text: str, key: str) -> list[Span]:
@@ -31,9 +40,35 @@ def make_target(document: Document, name: str, *, max_chars: int, emotion: Emoti
     The first mention is marked. Sentences are taken until ``max_chars`` is full; the last is cut on the sides away
     from the name. A title without the name leaves half the room. A name that does not occur gets the article's lead.
     """
+    text, spans, _ = _context(document, name, max_chars)
+    start, stop = spans[0] if spans else (0, 0)
+    return Target(
+        text=text,
+        start=start,
+        stop=stop,
+        name=name,
+        emotion=emotion,
+        group=document.article.news_id,
+        mentions=tuple(spans),
+        document=document.text,
+    )
+
+
+def context_origin(document: Document, name: str, *, max_chars: int) -> list[tuple[int, int, int]]:
+    """Tell where the text of ``make_target`` comes from.
+
+    Returns:
+        For each piece, in reading order: where it begins in that text, where in ``document.text``, and its length.
+    """
+    return _context(document, name, max_chars)[2]
+
+
+def _context(document: Document, name: str, max_chars: int) -> tuple[str, list[Span], list[tuple[int, int, int]]]:
+    """Return the text that is read of an entity, its mentions there, and the origin of the pieces."""
     mentions = find_mentions(document.text, match_key(name))
     text = ""
     moved: list[Span] = []
+    origin: list[tuple[int, int, int]] = []
     for start, stop, (first, last) in _pieces(document, mentions) if mentions else ():
         names_it = first < last
         room = max_chars - len(text) if names_it else max_chars // 2
@@ -44,21 +79,13 @@ def make_target(document: Document, name: str, *, max_chars: int, emotion: Emoti
         lower, upper = start + lower, start + upper
         shift = len(text) - lower
         moved += [(a + shift, b + shift) for a, b in mentions if lower <= a and b <= upper]
-        text += document.text[lower:upper].rstrip() + SEPARATOR
-    if moved:
-        (start, stop), text = moved[0], text.removesuffix(SEPARATOR)
-    else:
-        start, stop, text = 0, 0, document.text[:max_chars]
-    return Target(
-        text=text,
-        start=start,
-        stop=stop,
-        name=name,
-        emotion=emotion,
-        group=document.article.news_id,
-        mentions=tuple(moved),
-        document=document.text,
-    )
+        piece = document.text[lower:upper].rstrip()
+        origin.append((len(text), lower, len(piece)))
+        text += piece + SEPARATOR
+    if not moved:
+        lead = document.text[:max_chars]
+        return lead, [], [(0, 0, len(lead))]
+    return text.removesuffix(SEPARATOR), moved, origin
 
 
 def gold_targets(documents: Iterable[Document], *, max_chars: int) -> list[Target]:

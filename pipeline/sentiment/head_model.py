@@ -14,13 +14,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.artifacts import atomic_write_bytes
-from pipeline.batching import Batch, BatchLoader, emotion_ids
+from pipeline.batching import Batch, BatchLoader, emotion_ids, token_window
 from pipeline.config import Config
 from pipeline.heads.base import Head
 from pipeline.heads.layers import TokenEmbedding
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import EMOTIONS, Target
-from pipeline.sentiment.contexts import gold_emotions
+from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.sentiment.scores import (
     Probs,
     class_weights,
@@ -65,6 +65,27 @@ class HeadModel:
         """Return the probability of each emotion."""
         with one_thread():
             return _predict(self.head_, self._batches(examples), len(examples))
+
+    def attention(self, examples: Sequence[Target]) -> list[list[WeightedSpan]]:
+        """Return what the head looked at, for each example: spans of its text with weights that sum to one.
+
+        Every list is empty where the head has no attention.
+        """
+        found: list[list[WeightedSpan]] = [[] for _ in examples]
+        with one_thread(), torch.inference_mode():
+            device = next(self.head_.parameters()).device
+            for batch in self._batches(examples).epoch():
+                weights = self.head_.explain(batch.to(device)).attention
+                if weights is None:
+                    return found
+                for row, values in zip(batch.rows.tolist(), weights.double().cpu().tolist(), strict=True):
+                    found[row] = self._spans(examples[row], values)
+        return found
+
+    def _spans(self, example: Target, weights: Sequence[float]) -> list[WeightedSpan]:
+        tokens, lower, upper = token_window(example, self.config.sentiment.max_context_chars)
+        places = zip(tokens.starts[lower:upper], tokens.stops[lower:upper], weights, strict=False)  # then padding
+        return [WeightedSpan(start, stop, weight) for start, stop, weight in places]
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary as JSON and the weights as safetensors."""

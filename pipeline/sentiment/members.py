@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config
 from pipeline.registry import HEADS, unknown_name
 from pipeline.schema import Target
-from pipeline.sentiment.contexts import gold_emotions
+from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.sentiment.scores import Probs, one_hot
 
 if TYPE_CHECKING:
@@ -40,6 +40,15 @@ class Member(Protocol):
 
     def load(self, folder: Path) -> Self:
         """Read what ``save`` wrote."""
+        ...
+
+
+@runtime_checkable
+class Attentive(Protocol):
+    """A member that can tell what it looked at."""
+
+    def attention(self, examples: Sequence[Target]) -> list[list[WeightedSpan]]:
+        """Return weighted spans of each example's text; every list is empty where the model has no attention."""
         ...
 
 

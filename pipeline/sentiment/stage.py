@@ -20,8 +20,8 @@ from pipeline.config import Config
 from pipeline.errors import ArtifactError
 from pipeline.folds import out_of_fold
 from pipeline.schema import EMOTIONS, Target
-from pipeline.sentiment.contexts import gold_emotions
-from pipeline.sentiment.members import Member, build_member
+from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
+from pipeline.sentiment.members import Attentive, Member, build_member
 from pipeline.sentiment.scores import Probs, Scores, fit_temperature, with_temperature
 
 if TYPE_CHECKING:
@@ -99,6 +99,24 @@ class SentimentStage:
         ]
         average: Probs = np.mean(calibrated, axis=0)
         return average
+
+    def attention(self, examples: Sequence[Target]) -> dict[str, list[list[WeightedSpan]]]:
+        """Return what each head that predicts looked at: by its name a list of spans of each example's text.
+
+        Weights are averaged over the fold models. Members without attention are left out.
+        """
+        found: dict[str, list[list[WeightedSpan]]] = {}
+        for name, models in self.models_.items():
+            looked = [model.attention(examples) for model in models if isinstance(model, Attentive)]
+            if looked and any(looked[0]):
+                found[name] = [
+                    [
+                        WeightedSpan(spans[0].start, spans[0].stop, float(np.mean([span.weight for span in spans])))
+                        for spans in zip(*of_models, strict=True)
+                    ]
+                    for of_models in zip(*looked, strict=True)
+                ]
+        return found
 
     def save(self, folder: Path) -> None:
         """Write the chosen members, each in a folder of its own, and the table."""

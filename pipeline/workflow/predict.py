@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -13,28 +14,24 @@ import numpy as np
 from pipeline.artifacts import RunFolder
 from pipeline.candidates import CandidateSet, Source, locate
 from pipeline.config import Config
-from pipeline.features import Extractor, KeyCounts
-from pipeline.features.extract import load_counts, with_fitted
 from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, read_rule
 from pipeline.parallel import map_chunks
-from pipeline.rerank import NumberRule, RerankStage, choose, distinct, ranking
+from pipeline.rerank import NumberRule
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.sentiment import SentimentStage, make_target
+from pipeline.sentiment.contexts import WeightedSpan, context_origin
 from pipeline.sentiment.scores import Probs
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.tagging import TaggerStage
-from pipeline.text import Document
-from pipeline.text.segment import Words
+from pipeline.text import Document, Segmenter, default_segmenter, match_key
 from pipeline.workflow.modes import FUSED, Parts
+from pipeline.workflow.reranking import Ranked, Reranking
 from pipeline.workflow.run_config import load_run_config
 
 CHUNK_SIZE = 32
 """Articles worked on together. Fixed: a batch's size could change the last bits of a probability."""
 
 N_RUNNERS_UP = 10
-
-Answer = tuple[CandidateSet, np.ndarray, list[int], list[int]]
-"""Candidates, their probabilities, the chosen rows, and the next best."""
 
 
 @dataclass(frozen=True)
@@ -49,37 +46,38 @@ class Heard:
 
 
 @dataclass(frozen=True)
-class Reranking:
-    """Candidates of an article with the probabilities that the reranker gives them."""
+class Trace:
+    """An article's way through the stages."""
 
-    extractor: Extractor
-    counts: KeyCounts
-    stage: RerankStage
+    article: Article
+    heard: Heard
+    offered: CandidateSet
+    """Every candidate, before pruning."""
+    ranked: Ranked
+    prediction: Prediction
 
-    @classmethod
-    def load(cls, run: RunFolder, config: Config) -> Reranking:
-        """Read the models of a run.
 
-        Raises:
-            ArtifactError: a file is missing, damaged, or made by another segmentation or feature list.
-        """
-        return cls(
-            Extractor.load(run.stage("candidates")),
-            load_counts(run.stage("candidates")),
-            RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
-        )
+@dataclass(frozen=True)
+class Attention:
+    """What one head looked at to judge one entity."""
 
-    def rank(self, article: Article, spans: Sequence[ScoredSpan] | None) -> tuple[CandidateSet, np.ndarray]:
-        """Return the candidates after pruning, and their probabilities."""
-        features = self.extractor.extract(article, spans=spans)
-        candidates, smoothing = features.candidates, self.stage.config.hit_rate_smoothing
-        names, matrix = with_fitted(features.names, features.matrix, candidates.keys, self.counts, smoothing)
-        self.stage.ranker_.check_features(names)
-        return candidates, self.stage.probs(matrix)
+    entity: str
+    head: str
+    spans: list[WeightedSpan]
+    """Of the document's text."""
 
 
 class Predictor:
-    """The models of one run, ready to answer. Which of them a run has depends on its mode (``Parts``)."""
+    """The models of one run, ready to answer. Which of them a run has depends on its mode (``Parts``).
+
+    Args:
+        config: options of the run.
+        tagger: of entities, for the reranker.
+        joint: of entities and emotions.
+        reranking: of all candidates; None where the joint tagger's own scores order its names.
+        sentiment: stage two; None where the joint tagger alone tells emotions.
+        rule: number rule of the answer.
+    """
 
     def __init__(
         self,
@@ -111,7 +109,7 @@ class Predictor:
         joint = JointStage.load(run.stage("joint"), config) if parts.joint else None
         reranking = Reranking.load(run, config) if parts.reranker else None
         if joint is None or config.joint.ranking == "reranker":
-            rule = read_rule(run.stage("rerank"))
+            rule = reranking.rule if reranking else read_rule(run.stage("rerank"))
         else:
             rule = joint.ranking_.rule_ if config.mode == "joint" else read_rule(run.stage(FUSED))
         return cls(
@@ -123,30 +121,80 @@ class Predictor:
             rule=rule,
         )
 
+    @property
+    def segmenter(self) -> Segmenter:
+        """The word segmentation that the run works with."""
+        return self.reranking.extractor.segmenter if self.reranking else default_segmenter()
+
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
         """Answer each article: up to three entities with emotions, mentions and probabilities."""
+        return [trace.prediction for trace in self.trace(articles)]
+
+    def trace(self, articles: Sequence[Article]) -> list[Trace]:
+        """Answer each article, and keep what every stage made of it."""
         heard = self._listen(articles)
-        answers = [self._choose(*self._rank(article, said)) for article, said in zip(articles, heard, strict=True)]
-        emotions = iter(self._emotions(answers, heard))
+        offered = [self._offered(article, said) for article, said in zip(articles, heard, strict=True)]
+        answers = [self._rank(candidates, said) for candidates, said in zip(offered, heard, strict=True)]
+        names = [[answer.candidates.surface(row) for row in answer.chosen] for answer in answers]
+        emotions = self._emotions(heard, names)
         return [
-            Prediction(
-                article.news_id,
-                tuple(_entity(candidates, row, float(probs[row]), next(emotions)) for row in chosen),
-                tuple(RankedCandidate(candidates.surface(row), float(probs[row])) for row in runners_up),
+            Trace(article, said, candidates, answer, _prediction(article.news_id, answer, probs))
+            for article, said, candidates, answer, probs in zip(
+                articles, heard, offered, answers, emotions, strict=True
             )
-            for article, (candidates, probs, chosen, runners_up) in zip(articles, answers, strict=True)
+        ]
+
+    def emotions(self, traces: Sequence[Trace], names: Sequence[Sequence[str]]) -> list[Probs]:
+        """Return the emotion probabilities of any names of some articles: float64 (n_names, n_emotions) each."""
+        return self._emotions([trace.heard for trace in traces], names)
+
+    def rank_with(self, trace: Trace, keys: Iterable[str], source: Source) -> Ranked:
+        """Rank an article's candidates again, with further names among them: those of ``keys`` that it holds.
+
+        Where the joint tagger's own scores order its names, a name that it did not find has no score, and stays out.
+
+        Args:
+            trace: of the article.
+            keys: normalised names.
+            source: where the further names are said to come from.
+        """
+        if self.reranking is None or self._has_own_order:
+            return trace.ranked
+        return self.reranking.rank_with(trace.ranked, keys, source)
+
+    def contributions(self, ranked: Ranked, rows: Sequence[int]) -> np.ndarray:
+        """Return how much each feature lifted some of the candidates: float64 (n_rows, n_features), in log odds."""
+        if self.reranking is None or self._has_own_order:
+            return np.zeros((len(rows), 0))
+        return self.reranking.contributions(ranked, rows)
+
+    def attention(self, trace: Trace) -> list[Attention]:
+        """Return what the heads of stage two looked at, for each entity of the answer; nothing of other models."""
+        if self.sentiment is None:
+            return []
+        document = trace.ranked.candidates.document
+        names = [entity.name for entity in trace.prediction.entities]
+        limit = self.config.sentiment.max_context_chars
+        looked = self.sentiment.attention([make_target(document, name, max_chars=limit) for name in names])
+        return [
+            Attention(name, head, _in_document(spans, context_origin(document, name, max_chars=limit)))
+            for head, of_names in looked.items()
+            for name, spans in zip(names, of_names, strict=True)
         ]
 
     def offered(self, article: Article) -> CandidateSet:
         """Return every candidate of an article, before pruning."""
-        (heard,) = self._listen([article])
-        if self.reranking is None:
-            return self._rank(article, heard)[0]
-        return self.reranking.extractor.candidates(article, spans=heard.spans)
+        return self._offered(article, self._listen([article])[0])
 
     def scored(self, article: Article) -> tuple[CandidateSet, np.ndarray]:
         """Return the candidates of an article after pruning, and their probabilities."""
-        return self._rank(article, self._listen([article])[0])
+        (heard,) = self._listen([article])
+        ranked = self._rank(self._offered(article, heard), heard)
+        return ranked.candidates, ranked.probs
+
+    @property
+    def _has_own_order(self) -> bool:
+        return self.joint is not None and self.config.joint.ranking == "own"
 
     def _listen(self, articles: Sequence[Article]) -> list[Heard]:
         """Run the taggers that the run has."""
@@ -154,63 +202,85 @@ class Predictor:
         spans: Sequence[Sequence[ScoredSpan] | None] = [None] * len(articles)
         votes: Sequence[NameVotes | None] = [None] * len(articles)
         if self.joint is not None:
-            found = self.joint.predict(documents)
-            spans = found
-            votes = [NameVotes.of(document.text, said) for document, said in zip(documents, found, strict=True)]
-        if self.sentiment is not None:
-            spans = [None] * len(articles) if self.tagger is None else self.tagger.predict(documents)
+            spans = self.joint.predict(documents)
+            votes = [NameVotes.of(document.text, said) for document, said in zip(documents, spans, strict=True)]
+        if self.tagger is not None:
+            spans = self.tagger.predict(documents)
         return [Heard(*facts) for facts in zip(documents, spans, votes, strict=True)]
 
-    def _rank(self, article: Article, heard: Heard) -> tuple[CandidateSet, np.ndarray]:
-        """Return the candidates of an article and their probabilities."""
-        own_order = self.joint is not None and self.config.joint.ranking == "own"
+    def _offered(self, article: Article, heard: Heard) -> CandidateSet:
+        if self.reranking is not None:
+            return self.reranking.offered(article, heard.spans)
+        keys = heard.votes.keys if heard.votes is not None else []
+        words = self.segmenter.cut(heard.document.text)
+        return locate(heard.document, words, dict.fromkeys(keys, int(Source.TAGGER)))
+
+    def _rank(self, offered: CandidateSet, heard: Heard) -> Ranked:
+        """Return the candidates of an article in their final order."""
         probs_of: dict[str, float] = {}
         if self.reranking is not None:
-            candidates, probs = self.reranking.rank(article, heard.spans)
-            if not own_order:
-                return candidates, probs
-            probs_of = dict(zip(candidates.keys, probs.tolist(), strict=True))
+            ranked = self.reranking.rank(offered)
+            if not self._has_own_order:
+                return ranked
+            probs_of = dict(zip(ranked.candidates.keys, ranked.probs.tolist(), strict=True))
         if self.joint is not None and heard.votes is not None:
             own = dict(zip(heard.votes.keys, self.joint.ranking_.probs(heard.votes).tolist(), strict=True))
             probs_of = own if self.reranking is None else fuse_names(probs_of, own)
-        no_words = Words([], [len(heard.document.text)])
-        candidates = locate(heard.document, no_words, dict.fromkeys(probs_of, int(Source.TAGGER)))
-        return candidates, np.array([probs_of[key] for key in candidates.keys])
+        candidates = locate(heard.document, offered.words, dict.fromkeys(probs_of, int(Source.TAGGER)))
+        return Ranked.by(self.rule, candidates, np.array([probs_of[key] for key in candidates.keys]))
 
-    def _choose(self, candidates: CandidateSet, probs: np.ndarray) -> Answer:
-        chosen = choose(probs, candidates.keys, candidates.firsts, self.rule)
-        order = distinct(ranking(probs, candidates.keys, candidates.firsts), candidates.keys)
-        runners_up = islice((row for row in order if row not in chosen), N_RUNNERS_UP)
-        return candidates, probs, chosen, list(runners_up)
-
-    def _emotions(self, answers: Sequence[Answer], heard: Sequence[Heard]) -> Probs:
-        """Return the emotion probabilities of all chosen entities, in order."""
+    def _emotions(self, heard: Sequence[Heard], names: Sequence[Sequence[str]]) -> list[Probs]:
+        """Return the emotion probabilities of names: float64 (n_names, n_emotions) for each article."""
+        if not heard:
+            return []
         found = []
         if self.sentiment is not None:
+            limit = self.config.sentiment.max_context_chars
             targets = [
-                make_target(candidates.document, candidates.surface(row), max_chars=self._max_context_chars)
-                for candidates, _, chosen, _ in answers
-                for row in chosen
+                make_target(said.document, name, max_chars=limit)
+                for said, of_article in zip(heard, names, strict=True)
+                for name in of_article
             ]
             found.append(self.sentiment.predict(targets))
         if self.joint is not None:
             votes = [
-                said.votes.of_keys([candidates.keys[row] for row in chosen])
-                for (candidates, _, chosen, _), said in zip(answers, heard, strict=True)
+                said.votes.of_keys([match_key(name) for name in of_article])
+                for said, of_article in zip(heard, names, strict=True)
                 if said.votes is not None
             ]
-            found.append(self.joint.voter_.probs(np.concatenate(votes)) if votes else np.zeros((0, len(EMOTIONS))))
-        return found[0] if len(found) == 1 else fuse_emotions(*found)
+            found.append(self.joint.voter_.probs(np.concatenate(votes)))
+        probs = found[0] if len(found) == 1 else fuse_emotions(*found)
+        return np.split(probs, np.cumsum([len(of_article) for of_article in names])[:-1])
 
-    @property
-    def _max_context_chars(self) -> int:
-        return self.config.sentiment.max_context_chars
+
+def _prediction(news_id: str, answer: Ranked, emotions: Probs) -> Prediction:
+    candidates, probs = answer.candidates, answer.probs
+    runners_up = islice((row for row in answer.order if row not in answer.chosen), N_RUNNERS_UP)
+    return Prediction(
+        news_id,
+        tuple(
+            _entity(candidates, row, float(probs[row]), emotion)
+            for row, emotion in zip(answer.chosen, emotions, strict=True)
+        ),
+        tuple(RankedCandidate(candidates.surface(row), float(probs[row])) for row in runners_up),
+    )
 
 
 def _entity(candidates: CandidateSet, row: int, score: float, emotion_probs: np.ndarray) -> ChosenEntity:
     p_pos, p_norm, p_neg = (float(prob) for prob in emotion_probs)
     emotion = EMOTIONS[int(np.argmax(emotion_probs))]
     return ChosenEntity(candidates.surface(row), emotion, score, (p_pos, p_norm, p_neg), candidates.mentions(row))
+
+
+def _in_document(spans: Iterable[WeightedSpan], origin: Sequence[tuple[int, int, int]]) -> list[WeightedSpan]:
+    """Move spans of a target's text to the document; those between two pieces are left out."""
+    begins = [begin for begin, _, _ in origin]
+    moved = []
+    for start, stop, weight in spans:
+        begin, source, length = origin[bisect_right(begins, start) - 1]
+        if stop <= begin + length:
+            moved.append(WeightedSpan(start - begin + source, stop - begin + source, weight))
+    return moved
 
 
 def predict_stream(run: RunFolder, articles: Iterable[Article], *, workers: int) -> Iterator[Prediction]:

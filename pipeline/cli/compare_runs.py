@@ -1,0 +1,45 @@
+"""``compare runs``: which answers of two runs differ, and why."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.files import MODELS, distinct_outputs
+from pipeline.cli.report import Limit, Workers
+
+
+def runs(
+    run: Annotated[str, typer.Option("--run", help="Run under models/ to compare with.", metavar="NAME")],
+    other: Annotated[str, typer.Option(help="Run under models/ that may be better.", metavar="NAME")],
+    gold: Annotated[Path, typer.Option(help="Labelled articles that neither was trained on.", metavar="FILE")],
+    json_file: Annotated[
+        Path | None, typer.Option("--json", help="Also write figures and every changed article.", metavar="FILE")
+    ] = None,
+    limit: Limit = None,
+    workers: Workers = None,
+) -> None:
+    """Compare two runs on the same articles: paired differences, and what became of each gold entity.
+
+    Example: python run.py compare runs --run first --other second --gold data/sample/test.jsonl
+    """
+    from pipeline.artifacts import atomic_write_json, open_run
+    from pipeline.read import iter_articles
+
+    articles = list(islice(iter_articles(gold, labelled=True), limit))
+    base, candidate = (open_run(MODELS, name) for name in (run, other))
+    if json_file is not None:
+        distinct_outputs(json_file, inputs=(gold,))
+
+    from pipeline.report.compare_runs import compare_runs
+    from pipeline.report.terminal import comparison_text
+    from pipeline.workflow.run_config import load_run_config
+
+    n_workers = workers or load_run_config(base.config).workers
+    figures, changed = compare_runs(base, candidate, articles, workers=n_workers)
+    typer.echo(comparison_text(figures, changed))
+    if json_file is not None:
+        atomic_write_json(json_file, {**figures, "changed": changed})

@@ -1,0 +1,106 @@
+"""``report``: where the lost points are, as one folder."""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipeline.cli.files import MODELS, distinct_outputs
+
+logger = logging.getLogger("pipeline.cli")
+
+
+class Lang(StrEnum):
+    """Language of a page."""
+
+    EN = "en"
+    ZH = "zh"
+
+
+Language = Annotated[Lang, typer.Option(help="Language of the page.")]
+RunName = Annotated[str | None, typer.Option("--run", help="Run under models/.", metavar="NAME")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, max=256, help="Processes; the run's own number by default.", metavar="N")
+]
+Limit = Annotated[int | None, typer.Option(min=1, help="Use only the first N articles.", metavar="N")]
+
+
+def report(
+    gold: Annotated[Path, typer.Option(help="Labelled articles that the run was not trained on.", metavar="FILE")],
+    run: RunName = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of the report; models/RUN/report by default.", metavar="FOLDER")
+    ] = None,
+    lang: Language = Lang.EN,
+    learning_curve: Annotated[
+        bool, typer.Option("--learning-curve", help="Also train on parts of the run's training files; slow.")
+    ] = False,
+    train_files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--train", help="Those files, where they are not where the run's command had them.", metavar="FILE"
+        ),
+    ] = None,
+    limit: Limit = None,
+    workers: Workers = None,
+) -> None:
+    """Say where the lost points are: what each stage costs, why each entity was missed, and every article.
+
+    Example: python run.py report --run first --gold data/sample/test.jsonl --out report
+    """
+    curve = (train_files or []) if learning_curve else None
+    folder = write_report(run, gold, out, lang, curve=curve, limit=limit, workers=workers)
+    typer.echo(report_paths(folder))
+
+
+def write_report(
+    name: str | None,
+    gold: Path,
+    out: Path | None = None,
+    lang: Lang = Lang.EN,
+    *,
+    curve: list[Path] | None = None,
+    limit: int | None = None,
+    workers: int | None = None,
+) -> Path:
+    """Write the report of a run, show its short form, and return its folder.
+
+    ``curve`` names the training files behind a learning curve (none: those of the run's command); None: no curve.
+    """
+    from pipeline.artifacts import atomic_write_json, open_run
+    from pipeline.read import iter_articles
+
+    articles = list(islice(iter_articles(gold, labelled=True), limit))
+    run = open_run(MODELS, name)
+    folder = run.report.parent if out is None else out
+    distinct_outputs(*(folder / name for name in ("report.json", "errors.csv", "index.html")), inputs=(gold,))
+    logger.info("run: %s", run.path)
+
+    from pipeline.report import build_report
+    from pipeline.report.errors_table import errors_table
+    from pipeline.report.html import write_html
+    from pipeline.report.learning_curve import learning_curve, training_files
+    from pipeline.report.terminal import ladder_text
+    from pipeline.workflow.run_config import load_run_config
+
+    n_workers = workers or load_run_config(run.config).workers
+    files = None if curve is None else training_files(run, curve)  # what is wrong with them is found now
+    built = build_report(run, articles, workers=n_workers, gold_path=str(gold), lang=lang.value)
+    if files is not None:
+        built.figures["learning_curve"] = learning_curve(run, files, articles, workers=n_workers)
+    with errors_table(folder / "errors.csv", built.views) as views:
+        write_html(folder, built.figures, views, lang=lang.value)
+    atomic_write_json(folder / "report.json", built.figures)
+    typer.echo(ladder_text(built.figures))
+    return folder
+
+
+def report_paths(folder: Path) -> str:
+    """Name the files of a report, a line each."""
+    files = {"page": "index.html", "report": "report.json", "errors": "errors.csv"}
+    return "\n".join(f"{label}: {folder / name}" for label, name in files.items())

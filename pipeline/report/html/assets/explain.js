@@ -1,0 +1,4 @@
+// A page of one article.
+
+startTheme();
+showArticle(document.getElementById("detail"), JSON.parse(document.getElementById("data-view").textContent));
