@@ -138,13 +138,18 @@ class Extractor:
         found = self._generators[fold].generate(document, tagger_keys(document, spans or ()))
         return replace(found, tagged=spans)
 
+    def pruned(
+        self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
+    ) -> CandidateSet:
+        """Return the candidates of an article that the pruner keeps."""
+        pruner = self.pruners[ALL if fold is None else str(fold)]
+        return pruner.keep(self.candidates(article, fold, spans), self.segmenter, self.config.max_candidates)
+
     def extract(
         self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
     ) -> ArticleFeatures:
         """Return the pruned candidates of an article with the columns that need no other article."""
-        pruner = self.pruners[ALL if fold is None else str(fold)]
-        kept = pruner.keep(self.candidates(article, fold, spans), self.segmenter, self.config.max_candidates)
-        return static_features(kept, self.segmenter)
+        return static_features(self.pruned(article, fold, spans), self.segmenter)
 
     def save(self, folder: Path) -> None:
         """Write everything ``load`` needs."""

@@ -15,6 +15,7 @@ from pipeline.config import Config
 from pipeline.features import Extractor, KeyCounts
 from pipeline.features.extract import load_counts, with_fitted
 from pipeline.parallel import map_chunks
+from pipeline.relevance import RelevanceStage, article_pairs, with_relevance
 from pipeline.rerank import RerankStage, distinct, ranking
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.sentiment import SentimentStage, make_target
@@ -44,6 +45,7 @@ class Predictor:
         counts: KeyCounts,
         rerank: RerankStage,
         sentiment: SentimentStage,
+        relevance: RelevanceStage | None = None,
     ) -> None:
         self.config = config
         self.tagger = tagger
@@ -51,6 +53,7 @@ class Predictor:
         self.counts = counts
         self.rerank = rerank
         self.sentiment = sentiment
+        self.relevance = relevance
 
     @classmethod
     def load(cls, path: Path) -> Predictor:
@@ -61,6 +64,7 @@ class Predictor:
         """
         run = RunFolder(path)
         config = load_run_config(run.config)
+        folder, options = run.stage("relevance"), config.relevance
         return cls(
             config,
             tagger=None if config.tagger.name == NO_TAGGER else TaggerStage.load(run.stage("tagger"), config),
@@ -68,6 +72,7 @@ class Predictor:
             counts=load_counts(run.stage("candidates")),
             rerank=RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
             sentiment=SentimentStage.load(run.stage("sentiment"), config),
+            relevance=RelevanceStage.load(folder, options, seed=config.seed) if options.is_on else None,
         )
 
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
@@ -117,6 +122,9 @@ class Predictor:
         names, matrix = with_fitted(
             features.names, features.matrix, candidates.keys, self.counts, self.config.rerank.hit_rate_smoothing
         )
+        if self.relevance is not None:
+            [scores] = self.relevance.predict([article_pairs(candidates, self.config.relevance)])
+            names, matrix = with_relevance(names, matrix, scores)
         self.rerank.ranker_.check_features(names)
         probs = self.rerank.probs(matrix)
         chosen = self.rerank.choose(probs, candidates.keys, candidates.firsts)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
@@ -27,13 +28,14 @@ from pipeline.features.extract import save_counts
 from pipeline.folds import assign_folds, group_articles
 from pipeline.metric import evaluate
 from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
+from pipeline.relevance import RelevanceStage
 from pipeline.rerank import RerankStage, ranking
 from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
 from pipeline.sentiment.members import build_member
 from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
-from pipeline.workflow.candidate_stage import Spans, build_table, dictionary_path, fit_extractor
+from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
 from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict import NO_TAGGER, predict_stream
 from pipeline.workflow.run_config import save_run_config
@@ -86,6 +88,8 @@ class _Training:
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
             build_member(name, self.config)
+        options, log = self.config.relevance, run.log_jsonl
+        self.relevance = RelevanceStage(options, seed=self.config.seed, log=log) if options.is_on else None
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
 
@@ -94,7 +98,8 @@ class _Training:
         key = self._base_key()
         if self.config.tagger.name != NO_TAGGER:
             key = self._stage("tagger", key, asdict(self.config.tagger), work=self._fit_tagger)
-        key = self._stage("rerank", key, asdict(self.config.rerank), work=self._fit_rerank)
+        rerank = [asdict(part) for part in (self.config.rerank, self.config.relevance)]
+        key = self._stage("rerank", key, *rerank, work=self._fit_rerank)
         networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
         self._stage("sentiment", key, *networks, work=self._fit_sentiment)
         self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
@@ -158,11 +163,18 @@ class _Training:
         found = self._tagger_stage().oof_
         return {article.news_id: spans for article, spans in zip(self.articles, found, strict=True)}
 
+    def _fit_relevance(self, stage: RelevanceStage, spans: Spans | None) -> list[np.ndarray]:
+        """Train the matcher, as far as it was not trained before; return its out-of-fold scores."""
+        pairs = build_pairs(self.articles, self.folds, self.config, self.run.stage("candidates"), spans=spans)
+        folds = [self.folds[article.news_id] for article in self.articles]
+        return stage.fit(pairs, folds, folder=self.run.stage("relevance"), workers=self.config.workers).oof_
+
     def _fit_rerank(self) -> list[Path]:
         spans = self._oof_spans()
         candidates, rerank = self.run.stage("candidates"), self.run.stage("rerank")
         fit_extractor(self.articles, self.folds, self.config, candidates, spans=spans)
-        table, counts = build_table(self.articles, self.folds, self.config, candidates, spans=spans)
+        scores = self._fit_relevance(self.relevance, spans) if self.relevance else None
+        table, counts = build_table(self.articles, self.folds, self.config, candidates, spans=spans, relevance=scores)
         save_counts(candidates, counts)
         folds = [self.folds[news_id] for news_id in table.news_ids]
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
@@ -177,8 +189,11 @@ class _Training:
             "rule": asdict(stage.rule_),
             "oof_entity_f1": stage.oof_entity_f1_,
         }
+        if self.relevance:
+            figures["relevance_auc"] = self.relevance.oof_auc_
         atomic_write_json(rerank / "figures.json", figures)
-        return [candidates, rerank, self.run.oof("rerank")]
+        matcher = [self.run.stage("relevance")] if self.relevance else []
+        return [candidates, *matcher, rerank, self.run.oof("rerank")]
 
     def _fit_sentiment(self) -> list[Path]:
         folder = self.run.stage("sentiment")
