@@ -19,9 +19,7 @@ def test_worked_by_hand() -> None:
     share = e / (e + 1)
     torch.testing.assert_close(a_aligned[0, :2], torch.tensor([[share, 1.0], [0.5, 1.0]]))
     first, second = e / (e + e**2), 1 / (1 + e**2)  # weights of a1 for b1 and for b2
-    torch.testing.assert_close(
-        b_aligned[0, :2], torch.tensor([[first, 2 * (1 - first)], [second, 2 * (1 - second)]])
-    )
+    torch.testing.assert_close(b_aligned[0, :2], torch.tensor([[first, 2 * (1 - first)], [second, 2 * (1 - second)]]))
 
 
 def test_what_padding_holds_changes_nothing() -> None:
