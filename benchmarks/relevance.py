@@ -78,7 +78,8 @@ def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, object]
     for name in options.matcher or MATCHERS:
         for loss in options.loss or LOSSES:
             choice = [f"relevance.name={name}", f"relevance.loss={loss}"]
-            stage = RelevanceStage(load_config(overrides=[*options.overrides, *choice]).relevance, seed=config.seed)
+            relevance = load_config(overrides=[*options.overrides, *choice]).relevance
+            stage = RelevanceStage(relevance, seed=config.seed, log=folder / "log.jsonl")
             with StageTimer() as timer:
                 stage.fit(pairs, fold_of, folder=folder / f"{name}-{loss}", workers=config.workers)
             other = answers(with_scores(table, stage.oof_), fold_of, config)

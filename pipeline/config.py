@@ -278,7 +278,7 @@ class TaggerConfig:
 
 
 def _relevance_training() -> TrainingConfig:
-    return TrainingConfig(max_epochs=4, batch_size=64, learning_rate=2e-3)
+    return TrainingConfig(max_epochs=4, batch_size=64, learning_rate=3e-3)
 
 
 NO_RELEVANCE = "none"
@@ -296,8 +296,8 @@ class RelevanceConfig:
     """Distance from which a pair that does not belong together costs nothing; ``contrastive`` only."""
     tokens: Literal["char", "word"] = "char"
     """What is read: characters, or jieba's words; either leaves Latin runs such as ``c++`` whole."""
-    embedding_dim: int = 64
-    hidden_dim: int = 48
+    embedding_dim: int = 48
+    hidden_dim: int = 32
     """Hidden size of the LSTMs, of each direction."""
     dropout: float = 0.3
     max_title_tokens: int = 32
@@ -306,7 +306,7 @@ class RelevanceConfig:
     """Tokens read of a sentence that names the candidate, cut around the name."""
     max_context_tokens: int = 64
     """Tokens read of all such sentences of a candidate."""
-    n_negatives: int = 6
+    n_negatives: int = 5
     """Candidates that are not core, drawn anew each epoch, for each core entity of an article."""
     training: TrainingConfig = field(default_factory=_relevance_training)
 
