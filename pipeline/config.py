@@ -314,6 +314,55 @@ class TaggerConfig:
         )
 
 
+def _relevance_training() -> TrainingConfig:
+    return TrainingConfig(max_epochs=4, batch_size=64, learning_rate=3e-3)
+
+
+NO_RELEVANCE = "none"
+
+
+@dataclass
+class RelevanceConfig:
+    """Siamese scorer between the title and a candidate's context; its scores become columns of the reranker."""
+
+    name: str = NO_RELEVANCE
+    """``none``, or a registered matcher: ``malstm``, ``soft_align``."""
+    loss: Literal["bce", "mse", "contrastive"] = "bce"
+    """Binary cross-entropy, squared error of the similarity, or contrastive: apart up to ``margin``."""
+    margin: float = 2.0
+    """Distance from which a pair that does not belong together costs nothing; ``contrastive`` only."""
+    tokens: Literal["char", "word"] = "char"
+    """What is read: characters, or jieba's words; either leaves Latin runs such as ``c++`` whole."""
+    embedding_dim: int = 48
+    hidden_dim: int = 32
+    """Hidden size of the LSTMs, of each direction."""
+    dropout: float = 0.3
+    max_title_tokens: int = 32
+    """Tokens read of the title, or of the first sentence where there is no title."""
+    max_sentence_tokens: int = 32
+    """Tokens read of a sentence that names the candidate, cut around the name."""
+    max_context_tokens: int = 64
+    """Tokens read of all such sentences of a candidate."""
+    n_negatives: int = 5
+    """Candidates that are not core, drawn anew each epoch, for each core entity of an article."""
+    training: TrainingConfig = field(default_factory=_relevance_training)
+
+    def __post_init__(self) -> None:
+        _between("relevance.margin", self.margin, 1e-3, 1000.0)
+        _between("relevance.embedding_dim", self.embedding_dim, 2, 4096)
+        _between("relevance.hidden_dim", self.hidden_dim, 2, 4096)
+        _between("relevance.dropout", self.dropout, 0.0, 0.95)
+        _between("relevance.max_title_tokens", self.max_title_tokens, 1, 4096)
+        _between("relevance.max_sentence_tokens", self.max_sentence_tokens, 1, 4096)
+        _between("relevance.max_context_tokens", self.max_context_tokens, 1, 4096)
+        _between("relevance.n_negatives", self.n_negatives, 1, 1000)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether the run has a relevance scorer."""
+        return self.name != NO_RELEVANCE
+
+
 @dataclass
 class JointConfig:
     """Entity and emotion in one tagging pass (``mode`` joint and fused); network and training are ``tagger``'s."""
@@ -375,6 +424,7 @@ class Config:
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     joint: JointConfig = field(default_factory=JointConfig)
+    relevance: RelevanceConfig = field(default_factory=RelevanceConfig)
     rerank: RerankConfig = field(default_factory=RerankConfig)
     cross: CrossConfig = field(default_factory=CrossConfig)
     sentiment: SentimentConfig = field(default_factory=SentimentConfig)

@@ -33,6 +33,12 @@ TAGGERS: dict[str, str] = {
 }
 """Sequence labellers, all mapping a batch of windows to (batch, window_len, n_tags)."""
 
+MATCHERS: dict[str, str] = {
+    "malstm": "pipeline.matchers.malstm:MaLSTM",
+    "soft_align": "pipeline.matchers.soft_align:SoftAlign",
+}
+"""Siamese scorers, all mapping a batch of text pairs to (batch,) logits."""
+
 
 def unknown_name(kind: str, name: str, known: Mapping[str, object]) -> ConfigError:
     """Build the error for a name that is not registered, with the nearest known one."""

@@ -65,7 +65,12 @@ class Vocabulary:
     @classmethod
     def build(cls, texts: Iterable[str], *, min_count: int = 2) -> Vocabulary:
         """Take every token that occurs ``min_count`` times, the frequent ones first, ties by token."""
-        counts = Counter(token for text in texts for token in tokenise(text).forms)
+        return cls.of_tokens((token for text in texts for token in tokenise(text).forms), min_count=min_count)
+
+    @classmethod
+    def of_tokens(cls, tokens: Iterable[str], *, min_count: int = 2) -> Vocabulary:
+        """Do the same with texts that are split already."""
+        counts = Counter(tokens)
         return cls(sorted((token for token, n in counts.items() if n >= min_count), key=lambda t: (-counts[t], t)))
 
     def __len__(self) -> int:

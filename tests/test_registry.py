@@ -24,6 +24,7 @@ ENTRIES = [(kind, name, target) for kind, names in REGISTRIES.items() for name, 
 def test_registries_were_found() -> None:
     assert "HEADS" in REGISTRIES
     assert {"ian", "af_lstm"} <= REGISTRIES["HEADS"].keys()
+    assert {"malstm", "soft_align"} <= REGISTRIES["MATCHERS"].keys()
 
 
 @pytest.mark.parametrize(("kind", "name", "target"), ENTRIES)

@@ -138,16 +138,26 @@ class Extractor:
         found = self._generators[fold].generate(document, tagger_keys(document, spans or ()))
         return replace(found, tagged=spans)
 
+    def pruned(
+        self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
+    ) -> CandidateSet:
+        """Return the candidates of an article that the pruner keeps."""
+        return self.keep(self.candidates(article, fold, spans), fold)
+
     def extract(
         self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
     ) -> ArticleFeatures:
         """Return the pruned candidates of an article with the columns that need no other article."""
-        return self.describe(self.candidates(article, fold, spans), fold)
+        return static_features(self.pruned(article, fold, spans), self.segmenter)
 
-    def describe(self, offered: CandidateSet, fold: int | None = None) -> ArticleFeatures:
-        """Prune the candidates of an article, and describe those that are left."""
+    def describe(self, offered: CandidateSet) -> ArticleFeatures:
+        """Prune the candidates of a new article, and describe those that are left."""
+        return static_features(self.keep(offered), self.segmenter)
+
+    def keep(self, offered: CandidateSet, fold: int | None = None) -> CandidateSet:
+        """Prune the candidates of an article."""
         pruner = self.pruners[ALL if fold is None else str(fold)]
-        return static_features(pruner.keep(offered, self.segmenter, self.config.max_candidates), self.segmenter)
+        return pruner.keep(offered, self.segmenter, self.config.max_candidates)
 
     def save(self, folder: Path) -> None:
         """Write everything ``load`` needs."""

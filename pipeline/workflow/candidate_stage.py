@@ -12,13 +12,14 @@ import numpy as np
 from tqdm import tqdm
 
 from pipeline.candidates import Source
-from pipeline.config import CandidateConfig, Config
+from pipeline.config import CandidateConfig, Config, RelevanceConfig
 from pipeline.dictionary import read_dictionary
 from pipeline.errors import DataError
 from pipeline.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
 from pipeline.features.extract import ALL, gold_keys, with_fitted
 from pipeline.parallel import map_chunks
 from pipeline.pruning import Pruner, pruning_matrix
+from pipeline.relevance import ArticlePairs, article_pairs, with_relevance
 from pipeline.schema import Article
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.text import default_segmenter
@@ -105,8 +106,11 @@ def build_table(
     folder: Path,
     *,
     spans: Spans | None = None,
+    relevance: Sequence[np.ndarray] | None = None,
 ) -> tuple[FeatureTable, KeyCounts]:
     """Describe every training article; fitted columns leave the article's fold out.
+
+    ``relevance`` holds out-of-fold scores of each article's candidates, as ``build_pairs`` orders them.
 
     Returns:
         The table, in the order of ``articles``, and the counts of keys over all articles.
@@ -118,9 +122,11 @@ def build_table(
     counts = {fold: counted.without(fold) for fold in range(config.n_folds)}
     names: list[str] = []
     matrices, labels = [], []
-    for article, row in zip(articles, rows, strict=True):
+    for index, (article, row) in enumerate(zip(articles, rows, strict=True)):
         smoothing = config.rerank.hit_rate_smoothing
         names, full = with_fitted(row.names, row.matrix, row.keys, counts[folds[article.news_id]], smoothing)
+        if relevance is not None:
+            names, full = with_relevance(names, full, relevance[index])
         gold = gold_keys(article)
         matrices.append(full)
         labels.append(np.array([key in gold for key in row.keys], dtype=np.float32))
@@ -134,6 +140,19 @@ def build_table(
         n_gold=[len(gold_keys(article)) for article in articles],
     )
     return table, counted.without(None)
+
+
+def build_pairs(
+    articles: Sequence[Article],
+    folds: Mapping[str, int],
+    config: Config,
+    folder: Path,
+    *,
+    spans: Spans | None = None,
+) -> list[ArticlePairs]:
+    """Pair each training article's title with its pruned candidates, those of ``build_table``."""
+    work = partial(_pairs_row, config.relevance)
+    return _map_articles(work, articles, folds, config, folder, spans, "pairs")
 
 
 def _map_articles(
@@ -184,3 +203,8 @@ def _feature_row(extractor: Extractor, chunk: list[Labelled]) -> list[_FeatureRo
         offered = [key for key, bits in zip(kept.keys, kept.sources, strict=True) if int(bits) & ~Source.GOLD]
         rows.append(_FeatureRow(features.names, kept.keys, offered, kept.firsts, features.matrix))
     return rows
+
+
+def _pairs_row(config: RelevanceConfig, extractor: Extractor, chunk: list[Labelled]) -> list[ArticlePairs]:
+    pruned = [(article, extractor.pruned(article, fold, spans)) for article, fold, spans in chunk]
+    return [article_pairs(kept, config, gold=gold_keys(article)) for article, kept in pruned]

@@ -14,6 +14,7 @@ from pipeline.config import Config
 from pipeline.cross_ranker import SecondRanking
 from pipeline.features import Extractor, KeyCounts
 from pipeline.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
+from pipeline.relevance import RelevanceStage, article_pairs, with_relevance
 from pipeline.rerank import NumberRule, RerankStage, choose, distinct, ranking
 from pipeline.schema import Article
 from pipeline.taggers.schemes import ScoredSpan
@@ -57,6 +58,7 @@ class Reranking:
         extractor: offers, prunes and describes candidates.
         counts: of keys over the training articles.
         stage: the reranker.
+        relevance: gives columns of the reranker, in a run that has it.
         cross: a second reranking by an encoder, in a run that has one.
     """
 
@@ -67,12 +69,14 @@ class Reranking:
         extractor: Extractor,
         counts: KeyCounts,
         stage: RerankStage,
+        relevance: RelevanceStage | None = None,
         cross: SecondRanking | None = None,
     ) -> None:
         self.config = config
         self.extractor = extractor
         self.counts = counts
         self.stage = stage
+        self.relevance = relevance
         self.cross = cross
 
     @classmethod
@@ -82,11 +86,13 @@ class Reranking:
         Raises:
             ArtifactError: a file is missing, damaged, or made by another segmentation or feature list.
         """
+        folder, options = run.stage("relevance"), config.relevance
         return cls(
             config,
             extractor=Extractor.load(run.stage("candidates")),
             counts=load_counts(run.stage("candidates")),
             stage=RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
+            relevance=RelevanceStage.load(folder, options, seed=config.seed) if options.is_on else None,
             cross=SecondRanking.load(run.stage("cross"), config) if Parts.of(config).cross else None,
         )
 
@@ -130,6 +136,9 @@ class Reranking:
     def _rank(self, features: ArticleFeatures) -> Ranked:
         candidates, smoothing = features.candidates, self.config.rerank.hit_rate_smoothing
         names, matrix = with_fitted(features.names, features.matrix, candidates.keys, self.counts, smoothing)
+        if self.relevance is not None:
+            [scores] = self.relevance.predict([article_pairs(candidates, self.config.relevance)])
+            names, matrix = with_relevance(names, matrix, scores)
         self.stage.ranker_.check_features(names)
         probs = self.stage.probs(matrix)
         if self.cross is not None:

@@ -30,13 +30,14 @@ from pipeline.folds import assign_folds, group_articles
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
 from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
+from pipeline.relevance import RelevanceStage
 from pipeline.rerank import RankedNames, RerankStage
 from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
 from pipeline.sentiment.members import build_member
 from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
-from pipeline.workflow.candidate_stage import Spans, build_table, dictionary_path, fit_extractor
+from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
 from pipeline.workflow.modes import Parts, join_answers
 from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict import predict_stream
@@ -92,6 +93,8 @@ class _Training:
         self.parts = Parts.of(self.config)
         if self.parts.cross:
             encoder_folder(self.config.cross.encoder.name)
+        options, log = self.config.relevance, run.log_jsonl
+        self.relevance = RelevanceStage(options, seed=self.config.seed, log=log) if options.is_on else None
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
 
@@ -106,7 +109,8 @@ class _Training:
             key = joint_key
         if parts.reranker:
             kept = ["features kept"] if parts.cross else []
-            key = self._stage("rerank", key, asdict(self.config.rerank), *kept, work=self._fit_rerank)
+            options = [asdict(part) for part in (self.config.rerank, self.config.relevance)]
+            key = self._stage("rerank", key, *options, *kept, work=self._fit_rerank)
         if parts.cross:
             self._stage("cross", key, asdict(self.config.cross), work=self._fit_cross)
         if parts.sentiment:
@@ -211,18 +215,25 @@ class _Training:
         found = self._tagger_stage().oof_
         return {article.news_id: spans for article, spans in zip(self.articles, found, strict=True)}
 
+    def _fit_relevance(self, stage: RelevanceStage, spans: Spans | None) -> list[np.ndarray]:
+        """Train the matcher, as far as it was not trained before; return its out-of-fold scores."""
+        pairs = build_pairs(self.articles, self.folds, self.config, self.run.stage("candidates"), spans=spans)
+        folds = [self.folds[article.news_id] for article in self.articles]
+        return stage.fit(pairs, folds, folder=self.run.stage("relevance"), workers=self.config.workers).oof_
+
     def _fit_rerank(self) -> list[Path]:
         spans = self._oof_spans()
         candidates, rerank = self.run.stage("candidates"), self.run.stage("rerank")
         fit_extractor(self.articles, self.folds, self.config, candidates, spans=spans)
-        table, counts = build_table(self.articles, self.folds, self.config, candidates, spans=spans)
+        scores = self._fit_relevance(self.relevance, spans) if self.relevance else None
+        table, counts = build_table(self.articles, self.folds, self.config, candidates, spans=spans, relevance=scores)
         save_counts(candidates, counts)
         folds = [self.folds[news_id] for news_id in table.news_ids]
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
         stage.fit(table, folds, workers=self.config.workers)
         stage.save(rerank)
         ranked = _ranked(table, folds, stage.oof_probs_)
-        files = [candidates, rerank]
+        files = [candidates, rerank, *([self.run.stage("relevance")] if self.relevance else [])]
         if self.parts.cross:
             files += FirstRanking(table, stage.oof_probs_).save(self.run.snapshots)
         else:
@@ -235,6 +246,8 @@ class _Training:
             "rule": asdict(stage.rule_),
             "oof_entity_f1": stage.oof_entity_f1_,
         }
+        if self.relevance:
+            figures["relevance_auc"] = self.relevance.oof_auc_
         atomic_write_json(rerank / "figures.json", figures)
         return files
 

@@ -266,6 +266,7 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {"entities": [["银杏", "POS"], ["云杉", "NORM"]]},
     ),
     ("one name", "joint_vote", {"mentions": [[0.2, 0.3, 0.1], [0.2, 0.0, 0.4]]}, {"emotion": "NEG"}),
+    (
         "every way to lose an entity",
         "error_report",
         {
