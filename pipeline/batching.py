@@ -105,6 +105,7 @@ class _Encoded:
     ids: list[int]
     target: tuple[int, int]
     mentions: list[tuple[int, int]]
+    spans: list[tuple[int, int]]
 
 
 class BatchLoader:
@@ -145,6 +146,10 @@ class BatchLoader:
         """Yield every example once; an epoch's order depends on the seed and its number alone."""
         return (self._collate(rows) for rows in self._cut(number))
 
+    def spans(self, row: int) -> list[tuple[int, int]]:
+        """Return the characters ``[start, stop)`` of the text behind each token of an example's row."""
+        return self._encoded[row].spans
+
     def _cut(self, epoch: int) -> list[np.ndarray]:
         rng = None if self._seed is None else np.random.default_rng([self._seed, epoch])
         return batches_by_length(self._lengths, batch_size=self._batch_size, rng=rng)
@@ -178,6 +183,7 @@ def _encode(example: Target, vocabulary: Vocabulary, max_tokens: int) -> _Encode
         ids=vocabulary.encode(tokens.forms[lower:upper]),
         target=(first - lower, min(last, upper) - lower),
         mentions=[(a, b) for a, b in clipped if a < b],
+        spans=list(zip(tokens.starts[lower:upper], tokens.stops[lower:upper], strict=True)),
     )
 
 

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 class Member(Protocol):
     """A model of the emotion toward a target."""
 
-    stops_early: ClassVar[bool]
-    """True: training needs development examples, and the average of the fold models predicts.
-    False: a model fitted once more, on all examples, predicts."""
+    @property
+    def stops_early(self) -> bool:
+        """True: training needs development examples, and the average of the fold models predicts.
+
+        False: a model fitted once more, on all examples, predicts.
+        """
+        ...
 
     def fit(self, examples: Sequence[Target], dev: Sequence[Target]) -> Self:
         """Learn from labelled examples; ``dev`` is empty unless ``stops_early``."""

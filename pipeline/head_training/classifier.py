@@ -1,0 +1,211 @@
+"""A head as an estimator for any set of classes: tokens, network and training in one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from accelerate.utils import set_seed
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
+from torch.nn import functional
+
+from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.batching import Batch, BatchLoader
+from pipeline.config import Config
+from pipeline.errors import ArtifactError, DataError
+from pipeline.head_training.probabilities import (
+    Probs,
+    balanced_weights,
+    best_temperature,
+    log_loss,
+    one_hot_ids,
+    softmax,
+    with_temperature,
+)
+from pipeline.heads.base import Head
+from pipeline.heads.layers import TokenEmbedding
+from pipeline.registry import HEADS, resolve
+from pipeline.schema import Target
+from pipeline.training import JsonLinesLog, compute_device, one_thread, train
+from pipeline.vocab import Vocabulary
+
+
+class HeadClassifier:
+    """One registered head that tells the class of a target, or of a text where the head is a document baseline.
+
+    With development examples, training stops early on their calibrated log loss. Calibrated, because the loss of a
+    small network rises from overconfidence alone, long before its answers get worse, and a temperature mends that.
+    Without, it takes its fixed number of epochs, and the last one is kept.
+
+    Args:
+        name: key in HEADS.
+        config: options of head, training and sentiment (length of contexts, weights of classes).
+        classes: every class, in the order of the probabilities.
+        seed: of the first weights and of training.
+        log: gets a JSON line an epoch.
+
+    Raises:
+        ConfigError: no such head.
+    """
+
+    def __init__(
+        self, name: str, config: Config, *, classes: Sequence[str], seed: int = 0, log: JsonLinesLog | None = None
+    ) -> None:
+        self.name, self.config, self.seed, self.log = name, config, seed, log
+        self.classes = tuple(classes)
+        self._kind: type[Head] = resolve(HEADS, name, kind="head")
+
+    @property
+    def n_parameters(self) -> int:
+        """Numbers in the fitted network."""
+        return sum(parameter.numel() for parameter in self.head_.parameters())
+
+    def fit(
+        self,
+        examples: Sequence[Target],
+        labels: Sequence[str],
+        dev: Sequence[Target] = (),
+        dev_labels: Sequence[str] = (),
+    ) -> Self:
+        """Train.
+
+        Args:
+            examples: what is learnt from, the vocabulary included.
+            labels: the class of each example.
+            dev: examples that choose the epoch; without any, the last one is kept.
+            dev_labels: the class of each of them.
+
+        Raises:
+            DataError: there is no example, or a label is none of the classes.
+        """
+        if not examples:
+            raise DataError(f"head {self.name}: no example to train on")
+        ids, dev_ids = self._ids(labels), self._ids(dev_labels)
+        with one_thread():
+            set_seed(self.seed)
+            self.vocabulary_ = Vocabulary.build(example.text for example in examples)
+            self.head_ = self._build()
+            self._train(self._batches(examples, labels=ids, seed=self.seed), ids, self._batches(dev), dev_ids)
+        return self
+
+    def predict_proba(self, examples: Sequence[Target]) -> Probs:
+        """Return the probability of each class, (n_examples, n_classes), rows in the examples' order."""
+        with one_thread():
+            self.head_.to(compute_device())
+            return self._predict(self.head_, self._batches(examples), len(examples))
+
+    def attention(self, examples: Sequence[Target]) -> list[NDArray[np.float64]] | None:
+        """Return how much the head looked at each character of each text; None for heads without attention.
+
+        A token's weight is shared by its characters, so a text's weights (len(text),) sum to one; they are zero where
+        no token is, and where a long text was cut.
+        """
+        batches = self._batches(examples)
+        found = [np.zeros(len(example.text)) for example in examples]
+        with one_thread(), torch.inference_mode():
+            device = compute_device()
+            self.head_.to(device).eval()
+            for batch in batches.epoch():
+                attention = self.head_.explain(batch.to(device)).attention
+                if attention is None:
+                    return None
+                for row, weights in zip(batch.rows.tolist(), attention.double().cpu().numpy(), strict=True):
+                    for weight, (start, stop) in zip(weights, batches.spans(row), strict=False):  # padding follows
+                        found[row][start:stop] += weight / (stop - start)
+        return found
+
+    def save(self, folder: Path) -> None:
+        """Write the classes and the vocabulary as JSON, the weights as safetensors."""
+        self.vocabulary_.save(folder / "vocab.json")
+        atomic_write_bytes(folder / "model.safetensors", save(self.head_.cpu().state_dict()))
+        atomic_write_json(folder / "head.json", {"name": self.name, "classes": list(self.classes)})
+
+    def load(self, folder: Path) -> Self:
+        """Read what ``save`` wrote; the options of the head are those of ``config``.
+
+        Raises:
+            ArtifactError: a file is missing, damaged, or of another head, other classes or other options.
+        """
+        path = folder / "head.json"
+        saved = read_json(path)
+        wanted = {"name": self.name, "classes": list(self.classes)}
+        if saved != wanted:
+            raise ArtifactError(f"{path}: holds {_listing(saved)}, want {_listing(wanted)}")
+        self.vocabulary_ = Vocabulary.load(folder / "vocab.json")
+        self.head_ = self._build()
+        try:
+            self.head_.load_state_dict(load_file(folder / "model.safetensors"))
+        except Exception as error:  # OSError, RuntimeError, and what safetensors raises
+            reason = " ".join(str(error).split())[:300]
+            raise ArtifactError(
+                f"{folder / 'model.safetensors'}: does not fit the head {self.name} ({reason})"
+            ) from error
+        self.head_.eval()
+        return self
+
+    def _train(self, batches: BatchLoader, ids: list[int], dev: BatchLoader, dev_ids: list[int]) -> None:
+        truth, dev_truth = (one_hot_ids(part, len(self.classes)) for part in (ids, dev_ids))
+        weights = balanced_weights(truth, power=self.config.sentiment.class_weight_power)
+        of_class = torch.tensor(weights, dtype=torch.float32)
+
+        def loss(model: nn.Module, batch: Batch) -> Tensor:
+            if batch.labels is None:
+                raise ValueError("training needs labelled batches")
+            return functional.cross_entropy(model(batch), batch.labels, of_class.to(batch.labels.device))
+
+        def figure(model: nn.Module) -> float:
+            probs = self._predict(model, dev, len(dev_ids))
+            return -log_loss(with_temperature(probs, best_temperature(probs, dev_truth)), dev_truth)
+
+        for report in train(
+            self.head_,
+            batches,
+            loss=loss,
+            evaluate=figure if dev_ids else None,
+            config=self.config.training,
+            seed=self.seed,
+        ):
+            if self.log is not None:
+                self.log(report)
+
+    def _predict(self, head: nn.Module, batches: BatchLoader, n_examples: int) -> Probs:
+        probs = np.empty((n_examples, len(self.classes)))
+        device = next(head.parameters()).device
+        with torch.inference_mode():
+            for batch in batches.epoch():
+                probs[batch.rows] = softmax(head(batch.to(device)).double().cpu().numpy())
+        return probs
+
+    def _ids(self, labels: Sequence[str]) -> list[int]:
+        known = {name: index for index, name in enumerate(self.classes)}
+        if unknown := sorted(set(labels) - set(known)):
+            raise DataError(f"head {self.name}: label {unknown[0]!r} is not one of {', '.join(self.classes)}")
+        return [known[label] for label in labels]
+
+    def _build(self) -> Head:
+        options = self.config.head
+        embedder = TokenEmbedding(
+            len(self.vocabulary_), options.embedding_dim, dropout=options.dropout, marks_target=self._kind.uses_target
+        )
+        return self._kind(embedder, options, n_classes=len(self.classes))
+
+    def _batches(
+        self, examples: Sequence[Target], *, labels: Sequence[int] | None = None, seed: int | None = None
+    ) -> BatchLoader:
+        return BatchLoader(
+            examples,
+            self.vocabulary_,
+            labels=labels,
+            batch_size=self.config.training.batch_size,
+            max_tokens=self.config.sentiment.max_context_chars,
+            seed=seed,
+        )
+
+
+def _listing(saved: dict[str, Any]) -> str:
+    return f"head {saved.get('name')} of classes {', '.join(saved.get('classes', ()))}"
