@@ -30,9 +30,7 @@ def image_text(image: str) -> str:
 
 def test_colours_grow_with_the_weight_and_the_target_is_underlined() -> None:
     view = attention_text("云杉 好", [0.0, 0.5, 0.0, 1.0], target=(0, 2))
-    assert view == (
-        f"\x1b[4m云{RESET}\x1b[{SHADES[4]};38;5;16;4m杉{RESET} \x1b[{SHADES[-1]};38;5;16m好{RESET}"
-    )
+    assert view == (f"\x1b[4m云{RESET}\x1b[{SHADES[4]};38;5;16;4m杉{RESET} \x1b[{SHADES[-1]};38;5;16m好{RESET}")
 
 
 def test_plain_view_has_digits_as_wide_as_the_characters() -> None:

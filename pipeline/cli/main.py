@@ -17,6 +17,7 @@ from typer.main import get_command
 
 from pipeline import __version__
 from pipeline.cli.commands import audit, check, demo, evaluate, predict, train
+from pipeline.cli.compare import compare
 from pipeline.cli.tag import tag
 from pipeline.errors import PipelineError
 
@@ -32,6 +33,7 @@ app = typer.Typer(
 for command in (demo, audit, train, predict, check, evaluate):
     app.command()(command)
 app.add_typer(tag, name="tag")
+app.add_typer(compare, name="compare")
 
 
 def _show_version(asked: bool) -> None:

@@ -49,7 +49,7 @@ def target_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
     """
     text = _text(row)
     normalised = normalise(text)
-    entries = row[TARGETS] if TARGETS in row else [row]
+    entries = row.get(TARGETS, [row])
     if not (isinstance(entries, list) and entries and all(isinstance(entry, dict) for entry in entries)):
         raise DataError(f"{TARGETS} is {short_repr(entries)}, want a list of objects")
     for entry in entries:
@@ -127,9 +127,7 @@ def _place(row: dict[str, Any], text: str) -> tuple[int, int]:
             raise DataError(f"the {TARGET} {short_repr(name)} is not in the {TEXT}")
         return start, start + len(name)
     if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= len(text):
-        raise DataError(
-            f"{TARGET} {short_repr(name)} lies at [{start}, {stop}), the {TEXT} has {len(text)} characters"
-        )
+        raise DataError(f"{TARGET} {short_repr(name)} lies at [{start}, {stop}), the {TEXT} has {len(text)} characters")
     if text[start:stop] != name:
         raise DataError(
             f"the {TEXT} reads {short_repr(text[start:stop])} at [{start}, {stop}), the {TARGET} {short_repr(name)}"

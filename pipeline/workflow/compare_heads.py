@@ -21,6 +21,7 @@ from pipeline.artifacts import DataFile, StageTimer
 from pipeline.config import Config
 from pipeline.errors import ConfigError, DataError
 from pipeline.head_training.classifier import HeadClassifier
+from pipeline.heads.base import Head
 from pipeline.label_scores import LabelScores
 from pipeline.parallel import deaf_children
 from pipeline.registry import HEADS, resolve
@@ -45,7 +46,7 @@ class HeadComparison:
         data: the files, with checksums.
         config: options of heads, training and sentiment; its seed is the first of the seeds.
         heads: names.
-        n_seeds: seeds an head.
+        n_seeds: trainings of each head.
         n_shown: test rows of which the attention is kept, from the first seed of each head that has attention.
     """
 
@@ -110,17 +111,18 @@ def load_comparison(
         DataError: rows are malformed, of two forms, or of too few classes or texts.
     """
     names = None if heads is None else list(dict.fromkeys(heads))
-    uses_target = {name: bool(resolve(HEADS, name, kind="head").uses_target) for name in names or HEADS}  # type: ignore[attr-defined]
+    for name in names or ():
+        _uses_target(name)  # better now than after the files were read
     files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars) for path in (train, test) if path]
     kind = files[0].kind
     _require_one_form(files)
-    if not kind.has_targets and (lost := [name for name in names or () if uses_target[name]]):
-        baselines = [name for name in HEADS if not resolve(HEADS, name, kind="head").uses_target]  # type: ignore[attr-defined]
+    if not kind.has_targets and (lost := [name for name in names or () if _uses_target(name)]):
+        baselines = [name for name in HEADS if not _uses_target(name)]
         raise ConfigError(
             f"{train}: rows of texts and labels name no target, which {', '.join(lost)} must have",
             hint=f"document baselines: {', '.join(baselines)}",
         )
-    names = names or [name for name, wanted in uses_target.items() if wanted == kind.has_targets]
+    names = names or [name for name in HEADS if _uses_target(name) == kind.has_targets]
     part = (files[0].rows, files[1].rows) if test else cut_by_group(files[0].rows, fraction=held_out, seed=config.seed)
     _warn_of_overlap(*part)
     return HeadComparison(
@@ -172,8 +174,7 @@ def majority(comparison: HeadComparison) -> HeadResult:
     counts = Counter(row.label for row in comparison.train)
     answer = max(comparison.classes, key=lambda name: counts[name])  # the first of equals
     scores = _scores([answer] * len(comparison.test), comparison.test, comparison.classes)
-    share = counts[answer] / counts.total()
-    return HeadResult(MAJORITY, comparison.config.seed, scores.accuracy, scores.macro_f1, scores.f1, share, 0, 0.0)
+    return HeadResult(MAJORITY, comparison.config.seed, scores.accuracy, scores.macro_f1, scores.f1)
 
 
 def cut_by_group(
@@ -234,6 +235,11 @@ def _run(comparison: HeadComparison, jobs: Sequence[tuple[str, int]], workers: i
     finally:
         if not finished:  # what is being trained is of no use to anybody
             get_reusable_executor().shutdown(wait=False, kill_workers=True)
+
+
+def _uses_target(name: str) -> bool:
+    kind: type[Head] = resolve(HEADS, name, kind="head")
+    return kind.uses_target
 
 
 def _columns(rows: Sequence[SentimentRow]) -> tuple[list[Any], list[str]]:

@@ -39,10 +39,10 @@ class HeadResult:
     macro_f1: float
     f1: dict[str, float | None]
     """By class; None where neither gold nor the answers have it."""
-    dev_accuracy: float
+    dev_accuracy: float | None = None
     """On the rows by which the epoch was chosen: for choices between options."""
-    n_parameters: int
-    seconds: float
+    n_parameters: int = 0
+    seconds: float = 0.0
     """Training and scoring."""
     attention: list[Attention] = field(default_factory=list)
 
@@ -118,7 +118,7 @@ class HeadSummary:
     macro_f1: tuple[float, float]
     f1: dict[str, float | None]
     """Mean by class, over the seeds that have one."""
-    dev_accuracy: float
+    dev_accuracy: float | None
     n_parameters: int
     seconds: float
     """Of one training, on average."""
@@ -126,17 +126,13 @@ class HeadSummary:
     @classmethod
     def of(cls, results: Sequence[HeadResult]) -> HeadSummary:
         """Summarise the results of one head."""
-        f1 = {
-            name: mean(values) if (values := [v for result in results if (v := result.f1[name]) is not None]) else None
-            for name in results[0].f1
-        }
         return cls(
             head=results[0].head,
             n_seeds=len(results),
             accuracy=_mean_and_deviation([result.accuracy for result in results]),
             macro_f1=_mean_and_deviation([result.macro_f1 for result in results]),
-            f1=f1,
-            dev_accuracy=mean(result.dev_accuracy for result in results),
+            f1={name: _mean_of_known([result.f1[name] for result in results]) for name in results[0].f1},
+            dev_accuracy=_mean_of_known([result.dev_accuracy for result in results]),
             n_parameters=results[0].n_parameters,
             seconds=mean(result.seconds for result in results),
         )
@@ -171,15 +167,24 @@ def _cells(summaries: Sequence[HeadSummary]) -> list[list[str]]:
     header = ["head", "seeds", "accuracy", "macro-F1", *(f"F1 {shown(name)}" for name in classes)]
     lines = [[*header, "dev accuracy", "parameters", "seconds"]]
     for row in summaries:
-        f1 = ["-" if (value := row.f1[name]) is None else f"{value:.4f}" for name in classes]
+        f1 = [_figure(row.f1[name]) for name in classes]
         spreads = [_spread(pair, row.n_seeds) for pair in (row.accuracy, row.macro_f1)]
-        tail = [f"{row.dev_accuracy:.4f}", f"{row.n_parameters:,}", f"{row.seconds:.1f}"]
+        tail = [_figure(row.dev_accuracy), f"{row.n_parameters:,}", f"{row.seconds:.1f}"]
         lines.append([row.head, str(row.n_seeds), *spreads, *f1, *tail])
     return lines
 
 
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
 def _spread(pair: tuple[float, float], n_seeds: int) -> str:
     return f"{pair[0]:.4f} ± {pair[1]:.4f}" if n_seeds > 1 else f"{pair[0]:.4f}"
+
+
+def _mean_of_known(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
 
 
 def _mean_and_deviation(values: Sequence[float]) -> tuple[float, float]:
