@@ -115,7 +115,9 @@ def test_category_stands_above_the_text_as_the_target(write: Write) -> None:
 
 
 def test_document_has_no_target_and_any_label(write: Write) -> None:
-    file = read(write(DOCUMENT, {"text": "x", "label": 1}, {"text": "y", "label": True}, {"text": "z", "label": " 差 "}))
+    file = read(
+        write(DOCUMENT, {"text": "x", "label": 1}, {"text": "y", "label": True}, {"text": "z", "label": " 差 "})
+    )
     assert [row.label for row in file.rows] == ["好评", "1", "True", "差"]
     assert {(row.example.start, row.example.stop, row.example.name) for row in file.rows} == {(0, 0, "")}
     assert file.classes == ["1", "True", "好评", "差"]
