@@ -142,6 +142,30 @@ def test_every_head_that_fits_is_the_default(
     assert comparison.heads == fitting
 
 
+def test_dev_rows_of_their_own_choose_the_epoch(
+    run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[list[str]] = []
+
+    class Spy(compare_heads.HeadClassifier):
+        def fit(self, examples, labels, dev=(), dev_labels=()):  # type: ignore[no-untyped-def]
+            seen.append([example.text for example in dev])
+            return super().fit(examples, labels, dev, dev_labels)
+
+    monkeypatch.setattr(compare_heads, "HeadClassifier", Spy)
+    rows = target_rows(9, 5)
+    (tmp_path / "dev.jsonl").write_text(lines(*rows), encoding="utf-8")
+    files = ("--data", "train.jsonl", "--test", "test.jsonl")
+    assert run(*files, "--dev", "dev.jsonl", "--heads", "ian", *SMALL).code == 0
+    assert seen == [[row["text"] for row in rows]] * 2
+    seen.clear()
+    assert run(*files, "--heads", "ian", *SMALL).code == 0
+    train, test = ({row["text"] for row in target_rows(n, seed)} for n, seed in ((60, 1), (20, 2)))
+    assert [len(dev) for dev in seen] == [7, 7]  # 12 % of the texts
+    assert seen[0] != seen[1]
+    assert all(set(dev) <= train and not set(dev) & test for dev in seen)
+
+
 def test_articles_are_accepted(run: Callable[..., Done], tiny_data: Path) -> None:
     done = run("--data", tiny_data / "train.jsonl", "--test", tiny_data / "test.jsonl", "--heads", "ian", *SMALL)
     assert done.code == 0, done.err
@@ -238,6 +262,8 @@ REFUSED: dict[str, tuple[tuple[object, ...], int, str]] = {
     "target not in the text": (("--data", "absent.jsonl"), 3, "absent.jsonl:2: the target '青禾' is not in the text"),
     "offsets that do not match": (("--data", "moved.jsonl"), 3, "moved.jsonl:1: the text reads '杉很' at [1, 3)"),
     "unknown polarity": (("--data", "mixed.jsonl"), 3, "mixed.jsonl:1: polarity 'conflict' is not one of POS, NORM"),
+    "dev of another form": ((*DATA, "--dev", "reviews.jsonl"), 3, "reviews.jsonl document"),
+    "missing dev": ((*DATA, "--dev", "nowhere"), 3, "nowhere: no such file"),
     "another form": ((*DATA, "--test", "reviews.jsonl"), 3, "train.jsonl holds target rows, reviews.jsonl document"),
     "one class": (("--data", "same.jsonl", "--test", "same.jsonl"), 3, "same.jsonl: every training row is POS"),
     "one text": (("--data", "same.jsonl"), 3, "same.jsonl:1: all rows are of one text"),

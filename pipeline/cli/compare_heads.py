@@ -29,6 +29,9 @@ def heads(
     test: Annotated[
         Path | None, typer.Option(help="Rows that are scored; by default a part of the data.", metavar="FILE")
     ] = None,
+    dev: Annotated[
+        Path | None, typer.Option(help="Rows that choose the epoch; by default a part of the data.", metavar="FILE")
+    ] = None,
     names: Annotated[
         str | None,
         typer.Option("--heads", help="Names joined by commas; all that fit by default.", metavar="NAME,..."),
@@ -55,15 +58,16 @@ def heads(
 ) -> None:
     """Train sentiment heads with several seeds each, and print one table of how well they do.
 
-    The epoch is chosen by development rows cut from the data, never by the test rows. Rows of text and label have no
-    target: there the document baselines are compared.
+    The epoch is chosen by development rows, never by the test rows. Rows of text and label have no target: there the
+    document baselines are compared.
 
     Example: python run.py compare heads --data data/sample/train.jsonl --heads ian,af_lstm --seeds 2
     """
     from pipeline.config import load_config
 
-    distinct_outputs(json_file, markdown, inputs=(data, *([test] if test else [])))
-    if missing := [path for path in (data, *([test] if test else [])) if not path.exists()]:
+    inputs = tuple(path for path in (data, dev, test) if path)
+    distinct_outputs(json_file, markdown, inputs=inputs)
+    if missing := [path for path in inputs if not path.exists()]:
         raise DataError(f"{missing[0]}: no such file")
     wanted = None if names is None else [name.strip() for name in names.split(",")]
     if wanted is not None and "" in wanted:
@@ -79,7 +83,14 @@ def heads(
             output_file(path)  # better now than after the work
     kept = ResultFile(json_file)
     comparison = load_comparison(
-        data, test, config=options, heads=wanted, n_seeds=seeds, held_out=held_out, n_shown=attention
+        data,
+        test,
+        config=options,
+        dev=dev,
+        heads=wanted,
+        n_seeds=seeds,
+        held_out=held_out,
+        n_shown=attention,
     )
     logger.info(
         "train: %d examples, test: %d examples, classes: %s",

@@ -40,17 +40,21 @@ class HeadComparison:
     """What is compared on what.
 
     Args:
-        train: labelled rows; development rows are cut from them by group, others for each seed, alike for all heads.
+        train: labelled rows.
+        dev: rows that choose the epoch. None: they are cut from train by group, others for each seed, alike for all
+            heads.
         test: rows that are scored, and looked at for nothing else.
-        classes: of train and test.
+        classes: of all rows.
         data: the files, with checksums.
         config: options of heads, training and sentiment; its seed is the first of the seeds.
         heads: names.
         n_seeds: trainings of each head.
+        held_out: share of the only file that became ``test``; None where test is a file of its own.
         n_shown: test rows of which the attention is kept, from the first seed of each head that has attention.
     """
 
     train: Sequence[SentimentRow]
+    dev: Sequence[SentimentRow] | None
     test: Sequence[SentimentRow]
     classes: Sequence[str]
     data: Sequence[DataFile]
@@ -75,6 +79,7 @@ class HeadComparison:
     def description(self) -> dict[str, Any]:
         """What the key is made of: checksums of the files and every option that matters."""
         options = {name: value for name, value in self.config.to_dict().items() if name not in UNUSED}
+        options["head"].pop("states_cache", None)  # holds what is computed otherwise
         split_seed = None if self.held_out is None else self.config.seed
         return {
             "data": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in self.data],
@@ -90,6 +95,7 @@ def load_comparison(
     test: Path | None,
     *,
     config: Config,
+    dev: Path | None = None,
     heads: Sequence[str] | None = None,
     n_seeds: int = 3,
     held_out: float = 0.2,
@@ -101,6 +107,7 @@ def load_comparison(
         train: labelled rows of any form.
         test: rows of the same form; None holds part of train out, by group.
         config: options.
+        dev: rows of the same form that choose the epoch; None cuts them from train.
         heads: names; None takes all that fit: target heads, or document baselines where there are no targets.
         n_seeds: trainings of each head.
         held_out: share of the groups that is held out where there is no test file.
@@ -113,7 +120,8 @@ def load_comparison(
     names = None if heads is None else list(dict.fromkeys(heads))
     for name in names or ():
         _uses_target(name)  # better now than after the files were read
-    files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars) for path in (train, test) if path]
+    paths = [path for path in (train, dev, test) if path]
+    files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars) for path in paths]
     kind = files[0].kind
     _require_one_form(files)
     if not kind.has_targets and (lost := [name for name in names or () if _uses_target(name)]):
@@ -123,12 +131,16 @@ def load_comparison(
             hint=f"document baselines: {', '.join(baselines)}",
         )
     names = names or [name for name in HEADS if _uses_target(name) == kind.has_targets]
-    part = (files[0].rows, files[1].rows) if test else cut_by_group(files[0].rows, fraction=held_out, seed=config.seed)
-    _warn_of_overlap(*part)
+    dev_rows = files[1].rows if dev else None
+    rest, tested = (
+        (files[0].rows, files[-1].rows) if test else cut_by_group(files[0].rows, fraction=held_out, seed=config.seed)
+    )
+    _warn_of_overlap([*rest, *(dev_rows or ())], tested)
     return HeadComparison(
-        train=part[0],
-        test=part[1],
-        classes=_classes(files, part[0]),
+        train=rest,
+        dev=dev_rows,
+        test=tested,
+        classes=_classes(files, rest),
         data=[DataFile.of(file.path, rows=len(file.rows)) for file in files],
         config=config,
         heads=names,
@@ -200,7 +212,9 @@ def train_and_score(comparison: HeadComparison, head: str, seed: int) -> HeadRes
     """Train one head with one seed, its epoch chosen by development rows, and score it on the test rows."""
     options = comparison.config.sentiment
     with StageTimer() as timer:
-        rest, dev = cut_by_group(comparison.train, fraction=options.dev_fraction, seed=seed)
+        rest, dev = comparison.train, comparison.dev
+        if dev is None:
+            rest, dev = cut_by_group(rest, fraction=options.dev_fraction, seed=seed)
         model = HeadClassifier(head, comparison.config, classes=comparison.classes, seed=seed)
         model.fit(*_columns(rest), *_columns(dev))
         answers = _answers(model, comparison.test)
@@ -270,9 +284,10 @@ def _attention(model: HeadClassifier, rows: Sequence[SentimentRow], answers: Seq
 
 
 def _require_one_form(files: Sequence[SentimentFile]) -> None:
-    first, last = files[0], files[-1]
-    if first.kind is not last.kind:
-        raise DataError(f"{first.path} holds {first.kind} rows, {last.path} {last.kind} rows")
+    first = files[0]
+    for other in files[1:]:
+        if other.kind is not first.kind:
+            raise DataError(f"{first.path} holds {first.kind} rows, {other.path} {other.kind} rows")
 
 
 def _classes(files: Sequence[SentimentFile], train: Sequence[SentimentRow]) -> list[str]:
