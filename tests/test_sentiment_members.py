@@ -137,4 +137,4 @@ def test_head_model_writes_its_epochs(tmp_path: Path) -> None:
 def test_vocabulary_of_a_head_holds_nothing_of_its_dev_examples(fitted: dict) -> None:
     dev = [Target("罕罕罕罕", 0, 1, "罕", Emotion.POS)]
     member = build_member("ian", CONFIG).fit(examples(12), dev)
-    assert "罕" not in member.classifier.vocabulary_.tokens
+    assert "罕" not in member.classifier.inputs_.reader.tokens

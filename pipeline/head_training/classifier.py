@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 from accelerate.utils import set_seed
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save
 from torch import Tensor, nn
 from torch.nn import functional
@@ -18,6 +20,7 @@ from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
 from pipeline.batching import Batch, BatchLoader
 from pipeline.config import Config
 from pipeline.errors import ArtifactError, DataError
+from pipeline.head_training.inputs import check_inputs, fit_inputs, load_inputs, reads_encoder
 from pipeline.head_training.probabilities import (
     Probs,
     balanced_weights,
@@ -28,11 +31,9 @@ from pipeline.head_training.probabilities import (
     with_temperature,
 )
 from pipeline.heads.base import Head
-from pipeline.heads.layers import TokenEmbedding
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Target
 from pipeline.training import JsonLinesLog, compute_device, one_thread, train
-from pipeline.vocab import Vocabulary
 
 
 class HeadClassifier:
@@ -50,7 +51,7 @@ class HeadClassifier:
         log: gets a JSON line an epoch.
 
     Raises:
-        ConfigError: no such head.
+        ConfigError: no such head, or options that do not go together.
     """
 
     def __init__(
@@ -59,6 +60,12 @@ class HeadClassifier:
         self.name, self.config, self.seed, self.log = name, config, seed, log
         self.classes = tuple(classes)
         self._kind: type[Head] = resolve(HEADS, name, kind="head")
+        check_inputs(name, self._kind, config)
+
+    @property
+    def reads_encoder(self) -> bool:
+        """Whether the head runs on a pre-trained encoder."""
+        return reads_encoder(self._kind, self.config)
 
     @property
     def n_parameters(self) -> int:
@@ -81,22 +88,22 @@ class HeadClassifier:
             dev_labels: the class of each of them.
 
         Raises:
-            DataError: there is no example, or a label is none of the classes.
+            DataError: there is no example, a label is none of the classes, or the file of vectors is damaged.
+            ArtifactError: the encoder cannot be loaded.
         """
         if not examples:
             raise DataError(f"head {self.name}: no example to train on")
         ids, dev_ids = self._ids(labels), self._ids(dev_labels)
         with one_thread():
             set_seed(self.seed)
-            self.vocabulary_ = Vocabulary.build(example.text for example in examples)
+            self.inputs_ = fit_inputs(self._kind, self.config, [example.text for example in examples])
             self.head_ = self._build()
             self._train(self._batches(examples, labels=ids, seed=self.seed), ids, self._batches(dev), dev_ids)
         return self
 
     def predict_proba(self, examples: Sequence[Target]) -> Probs:
         """Return the probability of each class, (n_examples, n_classes), rows in the examples' order."""
-        with one_thread():
-            self.head_.to(compute_device())
+        with one_thread(), self._at_work():
             return self._predict(self.head_, self._batches(examples), len(examples))
 
     def attention(self, examples: Sequence[Target]) -> list[NDArray[np.float64]] | None:
@@ -107,9 +114,7 @@ class HeadClassifier:
         """
         batches = self._batches(examples)
         found = [np.zeros(len(example.text)) for example in examples]
-        with one_thread(), torch.inference_mode():
-            device = compute_device()
-            self.head_.to(device).eval()
+        with one_thread(), self._at_work() as device, torch.inference_mode(), self._precision(device):
             for batch in batches.epoch():
                 attention = self.head_.explain(batch.to(device)).attention
                 if attention is None:
@@ -120,10 +125,10 @@ class HeadClassifier:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write the classes and the vocabulary as JSON, the weights as safetensors."""
-        self.vocabulary_.save(folder / "vocab.json")
-        atomic_write_bytes(folder / "model.safetensors", save(self.head_.cpu().state_dict()))
-        atomic_write_json(folder / "head.json", {"name": self.name, "classes": list(self.classes)})
+        """Write everything ``load`` needs, an encoder's weights and tokeniser included: JSON and safetensors."""
+        self.inputs_.save(folder)
+        atomic_write_bytes(folder / "model.safetensors", save(self.head_.state_dict()))
+        atomic_write_json(folder / "head.json", self._description())
 
     def load(self, folder: Path) -> Self:
         """Read what ``save`` wrote; the options of the head are those of ``config``.
@@ -133,20 +138,40 @@ class HeadClassifier:
         """
         path = folder / "head.json"
         saved = read_json(path)
-        wanted = {"name": self.name, "classes": list(self.classes)}
-        if saved != wanted:
-            raise ArtifactError(f"{path}: holds {_listing(saved)}, want {_listing(wanted)}")
-        self.vocabulary_ = Vocabulary.load(folder / "vocab.json")
+        for key, wanted in self._description().items():
+            if (found := saved.get(key)) != wanted:
+                raise ArtifactError(f"{path}: {key} {_listing(found)}, want {_listing(wanted)}")
+        path = folder / "model.safetensors"
+        try:
+            weights = load_file(path)
+        except (OSError, SafetensorError) as error:
+            raise ArtifactError(f"{path}: cannot be read ({_one_line(error)})") from error
+        self.inputs_ = load_inputs(self._kind, self.config, folder, weights)
         self.head_ = self._build()
         try:
-            self.head_.load_state_dict(load_file(folder / "model.safetensors"))
-        except Exception as error:  # OSError, RuntimeError, and what safetensors raises
-            reason = " ".join(str(error).split())[:300]
-            raise ArtifactError(
-                f"{folder / 'model.safetensors'}: does not fit the head {self.name} ({reason})"
-            ) from error
+            self.head_.load_state_dict(weights)
+        except RuntimeError as error:
+            raise ArtifactError(f"{path}: does not fit the head {self.name} ({_one_line(error)})") from error
         self.head_.eval()
         return self
+
+    def _description(self) -> dict[str, Any]:
+        embedding = "encoder" if self.reads_encoder else self.config.head.embedding
+        return {"name": self.name, "classes": list(self.classes), "embedding": embedding}
+
+    @contextmanager
+    def _at_work(self) -> Iterator[torch.device]:
+        """Lend the network to the device where it runs best."""
+        device = compute_device()
+        self.head_.to(device).eval()
+        try:
+            yield device
+        finally:
+            self.head_.cpu()
+
+    def _precision(self, device: torch.device) -> torch.autocast:
+        """Return the number format of training, which prediction shares."""
+        return torch.autocast(device.type, torch.bfloat16, enabled=self.inputs_.training.mixed_precision == "bf16")
 
     def _train(self, batches: BatchLoader, ids: list[int], dev: BatchLoader, dev_ids: list[int]) -> None:
         truth, dev_truth = (one_hot_ids(part, len(self.classes)) for part in (ids, dev_ids))
@@ -167,8 +192,9 @@ class HeadClassifier:
             batches,
             loss=loss,
             evaluate=figure if dev_ids else None,
-            config=self.config.training,
+            config=self.inputs_.training,
             seed=self.seed,
+            parameters=self.inputs_.parameter_groups(self.head_),
         ):
             if self.log is not None:
                 self.log(report)
@@ -176,7 +202,7 @@ class HeadClassifier:
     def _predict(self, head: nn.Module, batches: BatchLoader, n_examples: int) -> Probs:
         probs = np.empty((n_examples, len(self.classes)))
         device = next(head.parameters()).device
-        with torch.inference_mode():
+        with torch.inference_mode(), self._precision(device):
             for batch in batches.epoch():
                 probs[batch.rows] = softmax(head(batch.to(device)).double().cpu().numpy())
         return probs
@@ -188,24 +214,24 @@ class HeadClassifier:
         return [known[label] for label in labels]
 
     def _build(self) -> Head:
-        options = self.config.head
-        embedder = TokenEmbedding(
-            len(self.vocabulary_), options.embedding_dim, dropout=options.dropout, marks_target=self._kind.uses_target
-        )
-        return self._kind(embedder, options, n_classes=len(self.classes))
+        return self._kind(self.inputs_.embedder(), self.config.head, n_classes=len(self.classes))
 
     def _batches(
         self, examples: Sequence[Target], *, labels: Sequence[int] | None = None, seed: int | None = None
     ) -> BatchLoader:
         return BatchLoader(
             examples,
-            self.vocabulary_,
+            self.inputs_.reader,
             labels=labels,
-            batch_size=self.config.training.batch_size,
-            max_tokens=self.config.sentiment.max_context_chars,
+            batch_size=self.inputs_.training.batch_size,
+            max_tokens=self.inputs_.max_tokens,
             seed=seed,
         )
 
 
-def _listing(saved: dict[str, Any]) -> str:
-    return f"head {saved.get('name')} of classes {', '.join(saved.get('classes', ()))}"
+def _listing(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _one_line(error: BaseException) -> str:
+    return " ".join(str(error).split())[:300]

@@ -30,8 +30,11 @@ class HeadModel:
 
     @property
     def stops_early(self) -> bool:
-        """Whether development examples choose the epoch."""
-        return True
+        """Whether development examples choose the epoch.
+
+        Not with an encoder: it takes its fixed number of epochs, for to predict with one of every fold is too slow.
+        """
+        return not self.classifier.reads_encoder
 
     def fit(self, examples: Sequence[Target], dev: Sequence[Target]) -> Self:
         """Train; the vocabulary is that of ``examples``, and the epoch is chosen by ``dev`` where there is any."""
