@@ -137,9 +137,15 @@ def test_every_head_that_fits_is_the_default(
     comparison = compare_heads.load_comparison(
         tmp_path / name, None, config=compare_heads.Config(), n_seeds=1, held_out=0.3
     )
-    fitting = [head for head in compare_heads.HEADS if compare_heads._uses_target(head) is expected]
-    assert len(fitting) >= 6
-    assert comparison.heads == fitting
+    assert comparison.heads == compare_heads.fitting_heads(compare_heads.Config(), has_targets=expected)
+    assert {"ian" if expected else "text_cnn"} <= set(comparison.heads) <= set(compare_heads.HEADS) - {"pair"}
+
+
+def test_heads_that_need_an_encoder_are_a_default_where_all_read_one() -> None:
+    config = compare_heads.Config()
+    without = compare_heads.fitting_heads(config, has_targets=True)
+    config.head.embedding = "encoder"
+    assert set(compare_heads.fitting_heads(config, has_targets=True)) == {*without, "pair"}
 
 
 def test_dev_rows_of_their_own_choose_the_epoch(

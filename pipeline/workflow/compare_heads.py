@@ -79,7 +79,7 @@ class HeadComparison:
     def description(self) -> dict[str, Any]:
         """What the key is made of: checksums of the files and every option that matters."""
         options = {name: value for name, value in self.config.to_dict().items() if name not in UNUSED}
-        options["head"].pop("states_cache", None)  # holds what is computed otherwise
+        options["head"].pop("states_cache")  # holds what is computed otherwise
         split_seed = None if self.held_out is None else self.config.seed
         return {
             "data": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in self.data],
@@ -108,7 +108,7 @@ def load_comparison(
         test: rows of the same form; None holds part of train out, by group.
         config: options.
         dev: rows of the same form that choose the epoch; None cuts them from train.
-        heads: names; None takes all that fit: target heads, or document baselines where there are no targets.
+        heads: names; None takes ``fitting_heads``.
         n_seeds: trainings of each head.
         held_out: share of the groups that is held out where there is no test file.
         n_shown: test rows of which the attention is kept.
@@ -130,7 +130,7 @@ def load_comparison(
             f"{train}: rows of texts and labels name no target, which {', '.join(lost)} must have",
             hint=f"document baselines: {', '.join(baselines)}",
         )
-    names = names or [name for name in HEADS if _uses_target(name) == kind.has_targets]
+    names = names or fitting_heads(config, has_targets=kind.has_targets)
     dev_rows = files[1].rows if dev else None
     rest, tested = (
         (files[0].rows, files[-1].rows) if test else cut_by_group(files[0].rows, fraction=held_out, seed=config.seed)
@@ -187,6 +187,20 @@ def majority(comparison: HeadComparison) -> HeadResult:
     answer = max(comparison.classes, key=lambda name: counts[name])  # the first of equals
     scores = _scores([answer] * len(comparison.test), comparison.test, comparison.classes)
     return HeadResult(MAJORITY, comparison.config.seed, scores.accuracy, scores.macro_f1, scores.f1)
+
+
+def fitting_heads(config: Config, *, has_targets: bool) -> list[str]:
+    """Return the heads that are compared where none is named: target heads, or document baselines without targets.
+
+    Heads that need an encoder are among them only where the others read one as well: they take much longer.
+    """
+    heads = {name: _head(name) for name in HEADS}
+    with_encoder = config.head.embedding == "encoder"
+    return [
+        name
+        for name, kind in heads.items()
+        if kind.uses_target == has_targets and (with_encoder or not kind.needs_encoder)
+    ]
 
 
 def cut_by_group(
@@ -252,8 +266,11 @@ def _run(comparison: HeadComparison, jobs: Sequence[tuple[str, int]], workers: i
 
 
 def _uses_target(name: str) -> bool:
-    kind: type[Head] = resolve(HEADS, name, kind="head")
-    return kind.uses_target
+    return _head(name).uses_target
+
+
+def _head(name: str) -> type[Head]:
+    return resolve(HEADS, name, kind="head")
 
 
 def _columns(rows: Sequence[SentimentRow]) -> tuple[list[Any], list[str]]:
