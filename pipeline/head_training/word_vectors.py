@@ -126,7 +126,7 @@ def _text_rows(file: IO[bytes], path: Path, header: tuple[int, int] | None) -> I
         yield where, _decode(word, where), parts[extra + 1 :]
         n_rows += 1
     if header and n_rows != header[0]:
-        raise DataError(f"{path}:1: header says {header[0]} words, the file holds {n_rows}")
+        raise DataError(f"{path}:1: header says {header[0]} words, the file has {n_rows}")
 
 
 def _binary_rows(file: IO[bytes], path: Path, n_words: int, dim: int) -> Iterator[Row]:
