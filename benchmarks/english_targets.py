@@ -93,7 +93,7 @@ def beside_published(name: str, summaries: Sequence[HeadSummary]) -> str:
     """Return a Markdown table of the heads that have a published figure on a set, "" where none has."""
     published = PUBLISHED[name]
     lines = [
-        f"| {row.head} | {published[row.head]:.1f} | {100 * row.accuracy[0]:.1f} ± {100 * row.accuracy[1]:.1f} |"
+        f"| {row.head} | {published[row.head]:.1f} | {_percent(row)} |"
         f" {100 * row.accuracy[0] - published[row.head]:+.1f} |"
         for row in summaries
         if row.head in published and row.head != MAJORITY
@@ -101,6 +101,11 @@ def beside_published(name: str, summaries: Sequence[HeadSummary]) -> str:
     if not lines:
         return ""
     return "\n".join(["| head | published | here | difference |", "| --- | ---: | ---: | ---: |", *lines]) + "\n"
+
+
+def _percent(row: HeadSummary) -> str:
+    spread = f" ± {100 * row.accuracy[1]:.1f}" if row.n_seeds > 1 else ""
+    return f"{100 * row.accuracy[0]:.1f}{spread}"
 
 
 def _parser() -> argparse.ArgumentParser:

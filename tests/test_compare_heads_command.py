@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import random
 import re
 import shlex
@@ -18,6 +19,7 @@ from typer.main import get_command
 
 from pipeline.cli import main
 from pipeline.cli.main import app
+from pipeline.errors import PipelineError
 from pipeline.workflow import compare_heads
 from pipeline.workflow.head_results import HeadResult
 
@@ -230,6 +232,18 @@ def test_figures_do_not_depend_on_the_number_of_workers(run: Callable[..., Done]
     assert done.code == 0, done.err
     one, two = ([{**row, "seconds": 0} for row in kept(tmp_path / name)] for name in ("one.json", "two.json"))
     assert one == two
+
+
+def test_a_worker_that_dies_is_told_in_one_line(
+    run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(*_: object) -> HeadResult:  # not importable, so it travels to the workers as it is
+        os._exit(1)
+
+    monkeypatch.setattr(compare_heads, "train_and_score", die)
+    comparison = compare_heads.load_comparison(tmp_path / "train.jsonl", None, config=compare_heads.Config())
+    with pytest.raises(PipelineError, match="a worker process died"):
+        list(compare_heads._run(comparison, [("ian", 1), ("ian", 2)], workers=2))
 
 
 # --- help

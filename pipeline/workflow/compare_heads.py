@@ -7,6 +7,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +20,7 @@ from tqdm import tqdm
 
 from pipeline.artifacts import DataFile, StageTimer
 from pipeline.config import Config
-from pipeline.errors import ConfigError, DataError
+from pipeline.errors import ConfigError, DataError, PipelineError
 from pipeline.head_training.classifier import HeadClassifier
 from pipeline.heads.base import Head
 from pipeline.label_scores import LabelScores
@@ -260,6 +261,8 @@ def _run(comparison: HeadComparison, jobs: Sequence[tuple[str, int]], workers: i
             results = pool(delayed(train_and_score)(comparison, head, seed) for head, seed in jobs)
         yield from results
         finished = True
+    except BrokenProcessPool as error:
+        raise PipelineError("a worker process died (out of memory?)", hint="use fewer workers") from error
     finally:
         if not finished:  # what is being trained is of no use to anybody
             get_reusable_executor().shutdown(wait=False, kill_workers=True)
