@@ -28,6 +28,8 @@ SMALL = (
     *("--preset", "tiny", "--seeds", "2", "--set", "training.max_epochs=8", "--set", "training.learning_rate=0.02"),
     *("--set", "training.batch_size=8", "--set", "head.dropout=0"),
 )
+QUICK = ("--preset", "tiny", "--seeds", "2", "--set", "training.max_epochs=1", "--set", "training.batch_size=32")
+"""Where it does not matter what is learnt."""
 NAMES, GOOD, BAD = ("云杉", "青禾", "砚台", "银杏"), ("很好", "出色"), ("很差", "糟糕")
 
 
@@ -108,7 +110,7 @@ def test_target_heads_see_what_a_document_baseline_cannot(run: Callable[..., Don
 
 
 def test_attention_is_shown_for_heads_that_have_it(run: Callable[..., Done], tmp_path: Path) -> None:
-    done = run("--data", "train.jsonl", "--test", "test.jsonl", "--heads", "atae_lstm,lstm", *SMALL, "--attention", 2)
+    done = run("--data", "train.jsonl", "--test", "test.jsonl", "--heads", "atae_lstm,lstm", *QUICK, "--attention", 2)
     views = done.out.split("\n\n")[1:]
     assert len(views) == 2
     text = target_rows(20, 2)[0]["text"]
@@ -117,7 +119,7 @@ def test_attention_is_shown_for_heads_that_have_it(run: Callable[..., Done], tmp
     assert shown == text
     assert "9" in digits
     colored = run(
-        *("--data", "train.jsonl", "--heads", "atae_lstm", *SMALL, "--attention", 1, "--color", "always"),
+        *("--data", "train.jsonl", "--heads", "atae_lstm", *QUICK, "--attention", 1, "--color", "always"),
     )
     assert "\x1b[48;5;" in colored.out
 
@@ -164,10 +166,10 @@ def test_dev_rows_of_their_own_choose_the_epoch(
     rows = target_rows(9, 5)
     (tmp_path / "dev.jsonl").write_text(lines(*rows), encoding="utf-8")
     files = ("--data", "train.jsonl", "--test", "test.jsonl")
-    assert run(*files, "--dev", "dev.jsonl", "--heads", "ian", *SMALL).code == 0
+    assert run(*files, "--dev", "dev.jsonl", "--heads", "ian", *QUICK).code == 0
     assert seen == [[row["text"] for row in rows]] * 2
     seen.clear()
-    assert run(*files, "--heads", "ian", *SMALL).code == 0
+    assert run(*files, "--heads", "ian", *QUICK).code == 0
     train, test = ({row["text"] for row in target_rows(n, seed)} for n, seed in ((60, 1), (20, 2)))
     assert [len(dev) for dev in seen] == [7, 7]  # 12 % of the texts
     assert seen[0] != seen[1]
@@ -175,7 +177,7 @@ def test_dev_rows_of_their_own_choose_the_epoch(
 
 
 def test_articles_are_accepted(run: Callable[..., Done], tiny_data: Path) -> None:
-    done = run("--data", tiny_data / "train.jsonl", "--test", tiny_data / "test.jsonl", "--heads", "ian", *SMALL)
+    done = run("--data", tiny_data / "train.jsonl", "--test", tiny_data / "test.jsonl", "--heads", "ian", *QUICK)
     assert done.code == 0, done.err
     assert "classes: POS, NORM, NEG" in done.err
 
@@ -186,7 +188,7 @@ def test_articles_are_accepted(run: Callable[..., Done], tiny_data: Path) -> Non
 def test_kept_results_are_not_computed_again(
     run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arguments = ("--data", "train.jsonl", "--heads", "ian", *SMALL, "--json", "a.json")
+    arguments = ("--data", "train.jsonl", "--heads", "ian", *QUICK, "--json", "a.json")
     first = run(*arguments)
     before = (tmp_path / "a.json").read_bytes()
 
@@ -214,7 +216,7 @@ def test_ctrl_c_loses_no_finished_training(
             raise KeyboardInterrupt
         return real(comparison, head, seed)
 
-    arguments = ("--data", "train.jsonl", "--heads", "ian", *SMALL, "--json", "a.json")
+    arguments = ("--data", "train.jsonl", "--heads", "ian", *QUICK, "--json", "a.json")
     monkeypatch.setattr(compare_heads, "train_and_score", stop)
     done = run(*arguments)
     assert (done.code, done.out) == (130, "")
@@ -225,10 +227,10 @@ def test_ctrl_c_loses_no_finished_training(
     assert [row["seed"] for row in kept(tmp_path / "a.json")] == [7, 8]
 
 
-def test_figures_do_not_depend_on_the_number_of_workers(run: Callable[..., Done], cli: Cli, tmp_path: Path) -> None:
-    arguments = ("--data", "train.jsonl", "--heads", "ian,text_cnn", *SMALL)
+def test_figures_do_not_depend_on_the_number_of_workers(run: Callable[..., Done], tmp_path: Path) -> None:
+    arguments = ("--data", "train.jsonl", "--heads", "ian,text_cnn", *QUICK)
     assert run(*arguments, "--json", "one.json").code == 0
-    done = cli.run("compare", "heads", *arguments, "--json", "two.json", "--workers", 2, cwd=tmp_path)
+    done = run(*arguments, "--json", "two.json", "--workers", 2)
     assert done.code == 0, done.err
     one, two = ([{**row, "seconds": 0} for row in kept(tmp_path / name)] for name in ("one.json", "two.json"))
     assert one == two
@@ -266,7 +268,7 @@ def test_help_imports_nothing_that_takes_long(cli: Cli, tmp_path: Path) -> None:
 
 # --- bad input
 
-DATA = ("--data", "train.jsonl", *SMALL)
+DATA = ("--data", "train.jsonl", *QUICK)
 TARGET = {"text": "云杉很好", "target": "云杉", "from": 0, "to": 2, "polarity": "POS"}
 REFUSED: dict[str, tuple[tuple[object, ...], int, str]] = {
     "no data": ((), 2, "Missing option '--data'"),
