@@ -72,6 +72,16 @@ class HeadClassifier:
         """Numbers in the fitted network."""
         return sum(parameter.numel() for parameter in self.head_.parameters())
 
+    def check(self) -> None:
+        """Read what training will read besides its examples, so that nothing is amiss with it later.
+
+        Raises:
+            ConfigError: no such packaged encoder, or it has fewer layers than are to be frozen.
+            DataError: the file of vectors is missing or damaged.
+            ArtifactError: the encoder cannot be loaded.
+        """
+        fit_inputs(self._kind, self.config, []).embedder()
+
     def fit(
         self,
         examples: Sequence[Target],
