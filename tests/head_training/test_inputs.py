@@ -151,6 +151,8 @@ def test_load_refuses_another_mode_or_embedding(vectors: str, tmp_path: Path) ->
         HeadClassifier("text_cnn", with_vectors(vectors), classes=CLASSES).load(tmp_path)
     with pytest.raises(ArtifactError, match=r"head\.json: embedding vectors, want random"):
         HeadClassifier("text_cnn", Config(), classes=CLASSES).load(tmp_path)
+    with pytest.raises(ArtifactError, match=r"head\.json: tokens char, want word"):
+        HeadClassifier("text_cnn", with_vectors(vectors, tokens="word"), classes=CLASSES).load(tmp_path)
 
 
 def test_vectors_must_be_named_and_there(vectors: str) -> None:
