@@ -105,7 +105,8 @@ class _Encoded:
     ids: Sequence[int]
     target: tuple[int, int]
     mentions: list[tuple[int, int]]
-    spans: list[tuple[int, int]]
+    starts: Sequence[int]
+    stops: Sequence[int]
 
 
 class BatchLoader:
@@ -149,7 +150,8 @@ class BatchLoader:
 
     def spans(self, row: int) -> list[tuple[int, int]]:
         """Return the characters ``[start, stop)`` of the text behind each token of an example's row."""
-        return self._encoded[row].spans
+        item = self._encoded[row]
+        return list(zip(item.starts, item.stops, strict=True))
 
     def _cut(self, epoch: int) -> list[np.ndarray]:
         rng = None if self._seed is None else np.random.default_rng([self._seed, epoch])
@@ -184,7 +186,8 @@ def _encode(example: Target, reader: TextReader, max_tokens: int) -> _Encoded:
         ids=tokens.ids[lower:upper],
         target=(first - lower, min(last, upper) - lower),
         mentions=[(a, b) for a, b in clipped if a < b],
-        spans=list(zip(tokens.starts[lower:upper], tokens.stops[lower:upper], strict=True)),
+        starts=tokens.starts[lower:upper],
+        stops=tokens.stops[lower:upper],
     )
 
 

@@ -10,11 +10,11 @@ from sklearn.linear_model import LogisticRegression
 from tiny_encoder import write_tiny_encoder
 
 from pipeline.config import Config, EncoderConfig, HeadConfig, TrainingConfig
-from pipeline.errors import ConfigError
+from pipeline.errors import ArtifactError, ConfigError
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import EMOTIONS, Article, Emotion, Target
 from pipeline.sentiment.contexts import gold_emotions, make_target
-from pipeline.sentiment.members import Majority, build_member
+from pipeline.sentiment.members import Majority, build_member, check_member
 from pipeline.sentiment.tfidf import PLACEHOLDER, Tfidf, _mask_target
 from pipeline.text import Document
 
@@ -94,8 +94,18 @@ def test_majority_gives_the_shares() -> None:
 
 
 def test_unknown_member_is_named() -> None:
-    with pytest.raises(ConfigError, match="unknown sentiment member 'tfidff'"):
-        build_member("tfidff", CONFIG)
+    for build in (build_member, check_member):
+        with pytest.raises(ConfigError, match="unknown sentiment member 'tfidff'"):
+            build("tfidff", CONFIG)
+
+
+def test_what_would_stop_training_is_found_before(on_encoder: Config) -> None:
+    for name in ("majority", "tfidf", "ian", "pair"):
+        check_member(name, on_encoder)
+    on_encoder.head.encoder.name = "/no/such"
+    check_member("ian", on_encoder)
+    with pytest.raises(ArtifactError, match="no such folder"):
+        check_member("pair", on_encoder)
 
 
 def test_target_is_masked_in_its_context() -> None:

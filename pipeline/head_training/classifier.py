@@ -69,8 +69,18 @@ class HeadClassifier:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers in the fitted network."""
+        """Weights of the fitted network, those of a frozen encoder included, static vectors not."""
         return sum(parameter.numel() for parameter in self.head_.parameters())
+
+    def check(self) -> None:
+        """Read what training will read besides its examples, so that nothing is amiss with it later.
+
+        Raises:
+            ConfigError: no such packaged encoder, or it has fewer layers than are to be frozen.
+            DataError: the file of vectors is missing or damaged.
+            ArtifactError: the encoder cannot be loaded.
+        """
+        fit_inputs(self._kind, self.config, []).embedder()
 
     def fit(
         self,
@@ -139,7 +149,8 @@ class HeadClassifier:
         path = folder / "head.json"
         saved = read_json(path)
         for key, wanted in self._description().items():
-            if (found := saved.get(key)) != wanted:
+            found = saved.get(key) if isinstance(saved, dict) else None
+            if found != wanted:
                 raise ArtifactError(f"{path}: {key} {_listing(found)}, want {_listing(wanted)}")
         path = folder / "model.safetensors"
         try:
@@ -156,8 +167,9 @@ class HeadClassifier:
         return self
 
     def _description(self) -> dict[str, Any]:
-        embedding = "encoder" if self.reads_encoder else self.config.head.embedding
-        return {"name": self.name, "classes": list(self.classes), "embedding": embedding}
+        options = self.config.head
+        embedding, tokens = ("encoder", "pieces") if self.reads_encoder else (options.embedding, options.tokens)
+        return {"name": self.name, "classes": list(self.classes), "embedding": embedding, "tokens": tokens}
 
     @contextmanager
     def _at_work(self) -> Iterator[torch.device]:

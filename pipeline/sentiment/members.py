@@ -94,3 +94,18 @@ def build_member(name: str, config: Config, *, seed: int = 0, log: JsonLinesLog 
 
         return HeadModel(name, config, seed=seed, log=log)
     raise unknown_name("sentiment member", name, {"majority": "", "tfidf": "", **HEADS})
+
+
+def check_member(name: str, config: Config) -> None:
+    """Find now what would stop ``fit``: an unknown member, an encoder or a file of vectors that cannot be read.
+
+    Raises:
+        ConfigError: no such member, or options that do not go together.
+        DataError: the file of vectors is missing or damaged.
+        ArtifactError: the encoder cannot be loaded.
+    """
+    build_member(name, config)
+    if name in HEADS:
+        from pipeline.sentiment.head_model import HeadModel
+
+        HeadModel(name, config).classifier.check()

@@ -30,7 +30,7 @@ from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, r
 from pipeline.rerank import RerankStage, ranking
 from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
-from pipeline.sentiment.members import build_member
+from pipeline.sentiment.members import check_member
 from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_table, dictionary_path, fit_extractor
@@ -85,7 +85,7 @@ class _Training:
         self.dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
-            build_member(name, self.config)
+            check_member(name, self.config)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
 

@@ -151,13 +151,18 @@ def test_load_refuses_another_mode_or_embedding(vectors: str, tmp_path: Path) ->
         HeadClassifier("text_cnn", with_vectors(vectors), classes=CLASSES).load(tmp_path)
     with pytest.raises(ArtifactError, match=r"head\.json: embedding vectors, want random"):
         HeadClassifier("text_cnn", Config(), classes=CLASSES).load(tmp_path)
+    with pytest.raises(ArtifactError, match=r"head\.json: tokens char, want word"):
+        HeadClassifier("text_cnn", with_vectors(vectors, tokens="word"), classes=CLASSES).load(tmp_path)
 
 
-def test_vectors_must_be_named_and_there() -> None:
+def test_vectors_must_be_named_and_there(vectors: str) -> None:
     with pytest.raises(ConfigError, match=r"head\.embedding=vectors needs head\.vectors"):
         HeadConfig(embedding="vectors")
-    with pytest.raises(DataError, match=r"none\.txt: word vectors cannot be read"):
-        fit("ian", with_vectors("none.txt"))
+    HeadClassifier("ian", with_vectors(vectors), classes=CLASSES).check()
+    missing = HeadClassifier("ian", with_vectors("none.txt"), classes=CLASSES)
+    for use in (missing.check, lambda: missing.fit(ITEMS, LABELS)):
+        with pytest.raises(DataError, match=r"none\.txt: word vectors cannot be read"):
+            use()
 
 
 @pytest.mark.parametrize("name", ["pair", "ian", "text_cnn"])
@@ -280,15 +285,16 @@ def test_heads_on_an_encoder_are_the_same_again_and_travel(encoder: str, options
     np.testing.assert_array_equal(travelled.predict_proba(ITEMS), first.predict_proba(ITEMS))
 
 
-def test_encoder_must_be_there(tmp_path: Path) -> None:
+def test_encoder_must_be_there_and_have_the_layers(encoder: str) -> None:
+    def problem(name: str, *, freeze_layers: int = 0) -> HeadClassifier:
+        config = on_encoder(name)
+        config.head.encoder = dataclasses.replace(config.head.encoder, freeze_layers=freeze_layers)
+        return HeadClassifier("pair", config, classes=CLASSES)
+
+    problem(encoder, freeze_layers=2).check()
     with pytest.raises(ArtifactError, match="no such folder"):
-        fit("pair", on_encoder("/no/such"))
+        problem("/no/such").check()
     with pytest.raises(ConfigError, match="unknown encoder 'builtin:e6'"):
-        fit("pair", on_encoder("builtin:e6"))
-
-
-def test_too_many_frozen_layers_are_refused(encoder: str) -> None:
-    config = on_encoder(encoder)
-    config.head.encoder = dataclasses.replace(config.head.encoder, freeze_layers=3)
+        problem("builtin:e6").check()
     with pytest.raises(ConfigError, match=r"head\.encoder\.freeze_layers is 3, the encoder has 2 layers"):
-        fit("pair", config)
+        problem(encoder, freeze_layers=3).fit(ITEMS, LABELS)
