@@ -21,11 +21,11 @@ from pipeline.schema import EMOTIONS
 from pipeline.sentiment_rows import SentimentRow, read_rows
 
 SAMPLE = Path("data/sample")
-ARTICLE = "c31b64ef"
-"""Praises one person and mocks another."""
+ARTICLE = "a20b91d4"
+"""Praises one telephone and not the other."""
 HEADS = ("at_lstm", "atae_lstm", "af_lstm", "ian", "han")
 OWN = (
-    *("sentiment.max_context_chars=160", "training.max_epochs=30", "training.patience=30", "training.batch_size=16"),
+    *("training.max_epochs=30", "training.patience=30", "training.batch_size=16"),
     "head.dropout=0.2",
 )
 

@@ -297,6 +297,16 @@ REFUSED: dict[str, tuple[tuple[object, ...], int, str]] = {
     "output over the data": ((*DATA, "--json", "train.jsonl"), 2, "train.jsonl: would overwrite train.jsonl"),
     "outputs over each other": ((*DATA, "--json", "a", "--markdown", "a"), 2, "a: would overwrite a"),
     "results of something else": ((*DATA, "--json", "else.json"), 4, "else.json: holds no results"),
+    "missing vectors": (
+        (*DATA, "--set", "head.embedding=vectors", "--set", "head.vectors=none.txt"),
+        3,
+        "none.txt: word vectors cannot be read",
+    ),
+    "options that do not go together": (
+        (*DATA, "--set", "head.embedding=vectors", "--set", "head.vectors=n", "--set", "head.vectors_mode=two_channel"),
+        2,
+        "head.vectors_mode=two_channel is for text_cnn, not for",
+    ),
     "option out of range": ((*DATA, "--set", "head.dropout=2"), 2, "head.dropout must"),
     "no seed": ((*DATA, "--seeds", 0), 2, "--seeds"),
 }

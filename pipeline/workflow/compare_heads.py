@@ -115,8 +115,9 @@ def load_comparison(
         n_shown: test rows of which the attention is kept.
 
     Raises:
-        ConfigError: an unknown head, or one that needs a target which the rows lack.
-        DataError: rows are malformed, of two forms, or of too few classes or texts.
+        ConfigError: an unknown head, one that needs a target which the rows lack, or options that do not go together.
+        DataError: rows are malformed, of two forms, or of too few classes or texts; or a file of vectors is.
+        ArtifactError: an encoder cannot be loaded.
     """
     names = None if heads is None else list(dict.fromkeys(heads))
     for name in names or ():
@@ -132,6 +133,9 @@ def load_comparison(
             hint=f"document baselines: {', '.join(baselines)}",
         )
     names = names or fitting_heads(config, has_targets=kind.has_targets)
+    classifiers = [HeadClassifier(name, config, classes=files[0].classes) for name in names]  # checks the options
+    for classifier in {_head(one.name).needs_encoder: one for one in classifiers}.values():
+        classifier.check()
     dev_rows = files[1].rows if dev else None
     rest, tested = (
         (files[0].rows, files[-1].rows) if test else cut_by_group(files[0].rows, fraction=held_out, seed=config.seed)
