@@ -2,7 +2,7 @@
 
     python -m benchmarks.attention_figure --out docs
 
-writes attention_HEAD.svg for the last entity of the article, and prints the same in colour. The heads are trained on
+writes attention_HEAD.svg for the first entity of the article, and prints the same in colour. The heads are trained on
 the 130 invented articles of data/sample: the pictures show what attention looks like, not how good a head can be.
 """
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the pictures")
     parser.add_argument("--heads", nargs="+", default=list(HEADS), metavar="NAME")
     parser.add_argument("--article", default=ARTICLE, help="newsId in the test file")
-    parser.add_argument("--entity", help="of the article; the last by default")
+    parser.add_argument("--entity", help="of the article; the first by default")
     parser.add_argument("--train", type=Path, default=SAMPLE / "train.jsonl")
     parser.add_argument("--dev", type=Path, default=SAMPLE / "dev.jsonl")
     parser.add_argument("--test", type=Path, default=SAMPLE / "test.jsonl")
@@ -71,7 +71,7 @@ def _choose(rows: Sequence[SentimentRow], news_id: str, entity: str | None) -> S
     found = [row for row in rows if row.where.endswith(f" {news_id}") and entity in (None, row.example.name)]
     if not found:
         raise DataError(f"the test file has no article {news_id} with an entity {entity or ''}".rstrip())
-    return found[-1]
+    return found[0]
 
 
 if __name__ == "__main__":
