@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from pipeline.schema import EMOTIONS, Target
-from pipeline.vocab import PADDING, Tokens, Vocabulary, tokenise, window_around
+from pipeline.vocab import TextReader, window_around
 
 BATCHES_A_STRETCH = 8
 """Batches cut from one stretch of a shuffled epoch, sorted by length: more means less padding, but less chance."""
@@ -51,7 +51,7 @@ class Batch:
     """Rows padded to one length. Models read the masks; none derives a length from an id."""
 
     tokens: Tensor
-    """int64 (batch, seq_len): ids of the context, title and target included; ``PADDING`` at padding."""
+    """int64 (batch, seq_len): ids of the context, title and target included; the reader's padding at padding."""
     mask: Tensor
     """bool (batch, seq_len): False at padding."""
     target: Positions
@@ -102,9 +102,11 @@ def _split_by_length(rows: np.ndarray, lengths: np.ndarray, n_batches: int) -> l
 
 @dataclass(frozen=True, slots=True)
 class _Encoded:
-    ids: list[int]
+    ids: Sequence[int]
     target: tuple[int, int]
     mentions: list[tuple[int, int]]
+    starts: Sequence[int]
+    stops: Sequence[int]
 
 
 class BatchLoader:
@@ -112,7 +114,7 @@ class BatchLoader:
 
     Args:
         examples: texts with their targets.
-        vocabulary: token ids.
+        reader: cuts texts into tokens with ids.
         labels: the class id of each example, in training.
         batch_size: most rows of a batch; the rows are spread evenly.
         max_tokens: longer contexts are cut on the side away from the target.
@@ -122,7 +124,7 @@ class BatchLoader:
     def __init__(
         self,
         examples: Sequence[Target],
-        vocabulary: Vocabulary,
+        reader: TextReader,
         *,
         labels: Sequence[int] | None = None,
         batch_size: int = 64,
@@ -131,7 +133,8 @@ class BatchLoader:
     ) -> None:
         if labels is not None and len(labels) != len(examples):
             raise ValueError(f"{len(examples)} examples but {len(labels)} labels")
-        self._encoded = [_encode(example, vocabulary, max_tokens) for example in examples]
+        self._encoded = [_encode(example, reader, max_tokens) for example in examples]
+        self._padding = reader.padding
         self._labels = None if labels is None else list(labels)
         self._lengths = np.array([len(item.ids) for item in self._encoded], dtype=np.int64)
         self._batch_size = batch_size
@@ -145,13 +148,18 @@ class BatchLoader:
         """Yield every example once; an epoch's order depends on the seed and its number alone."""
         return (self._collate(rows) for rows in self._cut(number))
 
+    def spans(self, row: int) -> list[tuple[int, int]]:
+        """Return the characters ``[start, stop)`` of the text behind each token of an example's row."""
+        item = self._encoded[row]
+        return list(zip(item.starts, item.stops, strict=True))
+
     def _cut(self, epoch: int) -> list[np.ndarray]:
         rng = None if self._seed is None else np.random.default_rng([self._seed, epoch])
         return batches_by_length(self._lengths, batch_size=self._batch_size, rng=rng)
 
     def _collate(self, rows: np.ndarray) -> Batch:
         items = [self._encoded[row] for row in rows]
-        tokens, mask = _pad([item.ids for item in items], PADDING)
+        tokens, mask = _pad([item.ids for item in items], self._padding)
         mentions = torch.zeros_like(mask)
         for row, item in enumerate(items):
             for first, last in item.mentions:
@@ -168,22 +176,18 @@ class BatchLoader:
         )
 
 
-def token_window(example: Target, max_tokens: int) -> tuple[Tokens, int, int]:
-    """Return the tokens of an example's text, and the half-open range of them that a model reads."""
-    tokens = tokenise(example.text)
+def _encode(example: Target, reader: TextReader, max_tokens: int) -> _Encoded:
+    tokens = reader.read(example.text)
     first, last = tokens.covering(example.start, example.stop)
-    return tokens, *window_around(len(tokens.forms), first, last, max_tokens)
-
-
-def _encode(example: Target, vocabulary: Vocabulary, max_tokens: int) -> _Encoded:
-    tokens, lower, upper = token_window(example, max_tokens)
-    first, last = tokens.covering(example.start, example.stop)
+    lower, upper = window_around(len(tokens.ids), first, last, max_tokens)
     spans = [tokens.covering(*span) for span in dict.fromkeys([*example.mentions, (example.start, example.stop)])]
     clipped = [(max(a, lower) - lower, min(b, upper) - lower) for a, b in spans if b > lower and a < upper]
     return _Encoded(
-        ids=vocabulary.encode(tokens.forms[lower:upper]),
+        ids=tokens.ids[lower:upper],
         target=(first - lower, min(last, upper) - lower),
         mentions=[(a, b) for a, b in clipped if a < b],
+        starts=tokens.starts[lower:upper],
+        stops=tokens.stops[lower:upper],
     )
 
 

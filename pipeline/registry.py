@@ -16,6 +16,7 @@ HEADS: dict[str, str] = {
     "atae_lstm": "pipeline.heads.atae_lstm:ATAELSTM",
     "ian": "pipeline.heads.ian:IAN",
     "af_lstm": "pipeline.heads.af_lstm:AFLSTM",
+    "pair": "pipeline.heads.pair:Pair",
     "text_cnn": "pipeline.heads.text_cnn:TextCNN",
     "text_rnn": "pipeline.heads.text_rnn:TextRNN",
     "text_rcnn": "pipeline.heads.text_rcnn:TextRCNN",

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.errors import ArtifactError
@@ -31,8 +32,38 @@ class Tokens:
 
         An empty span, or one of blanks, gives an empty range at its place.
         """
-        first = bisect_right(self.stops, start)
-        return first, bisect_left(self.starts, stop) if start < stop else first
+        return _covering(self.starts, self.stops, start, stop)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIds:
+    """The tokens of a text as ids; token ``i`` stands for ``[starts[i], stops[i])`` of the text's characters."""
+
+    ids: Sequence[int]
+    starts: Sequence[int]
+    stops: Sequence[int]
+
+    def covering(self, start: int, stop: int) -> tuple[int, int]:
+        """Return the half-open range of the tokens that share a character with ``[start, stop)``."""
+        return _covering(self.starts, self.stops, start, stop)
+
+
+def _covering(starts: Sequence[int], stops: Sequence[int], start: int, stop: int) -> tuple[int, int]:
+    first = bisect_right(stops, start)
+    return first, bisect_left(starts, stop) if start < stop else first
+
+
+class TextReader(Protocol):
+    """Cuts a text into tokens with ids: a vocabulary, or the pieces of an encoder."""
+
+    @property
+    def padding(self) -> int:
+        """The id that fills rows up."""
+        ...
+
+    def read(self, text: str) -> TokenIds:
+        """Cut a text; no special tokens are added."""
+        ...
 
 
 def tokenise(text: str) -> Tokens:
@@ -53,25 +84,38 @@ def window_around(length: int, first: int, last: int, size: int) -> tuple[int, i
     return first - before, first - before + size
 
 
-class Vocabulary:
-    """Token -> id. It is fitted: build it from the training part of a fold alone."""
+Split = Callable[[str], Tokens]
+"""Cuts a text into tokens."""
 
-    def __init__(self, tokens: Sequence[str]) -> None:
+
+class Vocabulary:
+    """Token -> id. It is fitted: build it from the training part of a fold alone.
+
+    Args:
+        tokens: in the order of their ids.
+        split: what cut the texts.
+    """
+
+    padding = PADDING
+
+    def __init__(self, tokens: Sequence[str], *, split: Split = tokenise) -> None:
         self.tokens = list(tokens)
+        self._split = split
         self._ids = {token: index for index, token in enumerate(self.tokens, UNKNOWN + 1)}
         if len(self._ids) != len(self.tokens):
             raise ValueError("the tokens of a vocabulary must differ from each other")
 
     @classmethod
-    def build(cls, texts: Iterable[str], *, min_count: int = 2) -> Vocabulary:
+    def build(cls, texts: Iterable[str], *, min_count: int = 2, split: Split = tokenise) -> Vocabulary:
         """Take every token that occurs ``min_count`` times, the frequent ones first, ties by token."""
-        return cls.of_tokens((token for text in texts for token in tokenise(text).forms), min_count=min_count)
+        return cls.of_tokens((token for text in texts for token in split(text).forms), min_count=min_count, split=split)
 
     @classmethod
-    def of_tokens(cls, tokens: Iterable[str], *, min_count: int = 2) -> Vocabulary:
+    def of_tokens(cls, tokens: Iterable[str], *, min_count: int = 2, split: Split = tokenise) -> Vocabulary:
         """Do the same with texts that are split already."""
         counts = Counter(tokens)
-        return cls(sorted((token for token, n in counts.items() if n >= min_count), key=lambda t: (-counts[t], t)))
+        kept = (token for token, n in counts.items() if n >= min_count)
+        return cls(sorted(kept, key=lambda t: (-counts[t], t)), split=split)
 
     def __len__(self) -> int:
         """Number of ids, padding and unknown included."""
@@ -81,12 +125,17 @@ class Vocabulary:
         """Return the id of each token; one that is not in the vocabulary gets ``UNKNOWN``."""
         return [self._ids.get(form, UNKNOWN) for form in forms]
 
+    def read(self, text: str) -> TokenIds:
+        """Cut a text into tokens with ids."""
+        tokens = self._split(text)
+        return TokenIds(self.encode(tokens.forms), tokens.starts, tokens.stops)
+
     def save(self, path: Path) -> None:
         """Write the tokens, in the order of their ids, as a JSON list."""
         atomic_write_json(path, self.tokens)
 
     @classmethod
-    def load(cls, path: Path) -> Vocabulary:
+    def load(cls, path: Path, *, split: Split = tokenise) -> Vocabulary:
         """Read what ``save`` wrote.
 
         Raises:
@@ -95,4 +144,4 @@ class Vocabulary:
         tokens = read_json(path)
         if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
             raise ArtifactError(f"{path}: holds no list of tokens")
-        return cls(tokens)
+        return cls(tokens, split=split)

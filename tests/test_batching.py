@@ -141,3 +141,9 @@ def test_latin_targets_are_covered_by_whole_tokens() -> None:
     [batch] = BatchLoader([target(text, "vivo")], vocabulary).epoch()
     assert tokenise(text).forms == ["新", "款", "vivo", "发", "布"]
     assert batch.target.index.tolist() == [[2]]
+
+
+def test_spans_are_the_characters_behind_the_tokens_that_were_kept() -> None:
+    text = "新款 vivo发布会"
+    batches = BatchLoader([target(text, "vivo")], Vocabulary.build([text]), max_tokens=3)
+    assert [text[start:stop] for start, stop in batches.spans(0)] == ["款", "vivo", "发"]

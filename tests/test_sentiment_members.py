@@ -1,18 +1,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from tiny_encoder import write_tiny_encoder
 
-from pipeline.config import Config, HeadConfig, TrainingConfig
-from pipeline.errors import ConfigError
-from pipeline.registry import HEADS
+from pipeline.config import Config, EncoderConfig, HeadConfig, TrainingConfig
+from pipeline.errors import ArtifactError, ConfigError
+from pipeline.registry import HEADS, resolve
 from pipeline.schema import EMOTIONS, Article, Emotion, Target
 from pipeline.sentiment.contexts import gold_emotions, make_target
-from pipeline.sentiment.members import Majority, build_member
+from pipeline.sentiment.members import Majority, build_member, check_member
 from pipeline.sentiment.tfidf import PLACEHOLDER, Tfidf, _mask_target
 from pipeline.text import Document
 
@@ -22,7 +24,11 @@ CONFIG = Config(
     head=HeadConfig(embedding_dim=8, hidden_dim=16, dropout=0.1),
     training=TrainingConfig(max_epochs=15, batch_size=8, learning_rate=2e-2),
 )
-MEMBERS = ["majority", "tfidf", *HEADS]
+MEMBERS = [
+    "majority",
+    "tfidf",
+    *(name for name in HEADS if not resolve(HEADS, name, kind="head").needs_encoder),
+]
 
 
 def examples(n: int, *, emotions: tuple[Emotion, ...] = EMOTIONS) -> list[Target]:
@@ -88,8 +94,18 @@ def test_majority_gives_the_shares() -> None:
 
 
 def test_unknown_member_is_named() -> None:
-    with pytest.raises(ConfigError, match="unknown sentiment member 'tfidff'"):
-        build_member("tfidff", CONFIG)
+    for build in (build_member, check_member):
+        with pytest.raises(ConfigError, match="unknown sentiment member 'tfidff'"):
+            build("tfidff", CONFIG)
+
+
+def test_what_would_stop_training_is_found_before(on_encoder: Config) -> None:
+    for name in ("majority", "tfidf", "ian", "pair"):
+        check_member(name, on_encoder)
+    on_encoder.head.encoder.name = "/no/such"
+    check_member("ian", on_encoder)
+    with pytest.raises(ArtifactError, match="no such folder"):
+        check_member("pair", on_encoder)
 
 
 def test_target_is_masked_in_its_context() -> None:
@@ -137,4 +153,36 @@ def test_head_model_writes_its_epochs(tmp_path: Path) -> None:
 def test_vocabulary_of_a_head_holds_nothing_of_its_dev_examples(fitted: dict) -> None:
     dev = [Target("罕罕罕罕", 0, 1, "罕", Emotion.POS)]
     member = build_member("ian", CONFIG).fit(examples(12), dev)
-    assert "罕" not in member.vocabulary_.tokens
+    assert "罕" not in member.classifier.inputs_.reader.tokens
+
+
+@pytest.fixture
+def on_encoder(tmp_path: Path) -> Config:
+    characters = "".join([*TELLING.values(), *NAMES])
+    folder = write_tiny_encoder(tmp_path / "encoder", n_layers=1, characters=characters)
+    fine_tuning = TrainingConfig(max_epochs=8, batch_size=8, learning_rate=1e-2)
+    encoder = EncoderConfig(name=str(folder), learning_rate=1e-2, training=fine_tuning)
+    return Config(head=HeadConfig(hidden_dim=16, dropout=0.1, encoder=encoder))
+
+
+def test_pair_learns_what_tells_the_emotion_in_a_fixed_number_of_epochs(on_encoder: Config, tmp_path: Path) -> None:
+    from pipeline.training import JsonLinesLog
+
+    member = build_member("pair", on_encoder, seed=5, log=JsonLinesLog(tmp_path / "log.jsonl"))
+    assert not member.stops_early
+    member.fit(examples(48), ())
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 8
+    unseen = examples(30)[15:]
+    answers = [EMOTIONS[column] for column in member.predict_proba(unseen).argmax(1)]
+    assert np.mean([answer == gold for answer, gold in zip(answers, gold_emotions(unseen), strict=True)]) > 0.8
+    member.save(tmp_path / "saved")
+    again = build_member("pair", on_encoder).load(tmp_path / "saved")
+    np.testing.assert_array_equal(again.predict_proba(unseen), member.predict_proba(unseen))
+
+
+@pytest.mark.parametrize(("embedding", "stops_early"), [("random", True), ("encoder", False)])
+def test_heads_stop_early_unless_they_read_an_encoder(
+    on_encoder: Config, embedding: Literal["random", "encoder"], stops_early: bool
+) -> None:
+    on_encoder.head.embedding = embedding
+    assert build_member("ian", on_encoder).stops_early == stops_early

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tiny_encoder import write_tiny_encoder
 
 from pipeline.config import Config, HeadConfig, SentimentConfig, TrainingConfig
 from pipeline.errors import ArtifactError
@@ -147,7 +148,7 @@ def test_load_refuses_heads_of_another_size(tmp_path: Path) -> None:
     stage = SentimentStage(config("ian", choose="ian")).fit(EXAMPLES, FOLDS)
     stage.save(tmp_path)
     stage.config.head.hidden_dim = 7
-    with pytest.raises(ArtifactError, match="not a sentiment stage of this configuration"):
+    with pytest.raises(ArtifactError, match=r"model\.safetensors: does not fit the head ian"):
         SentimentStage.load(tmp_path, stage.config)
 
 
@@ -176,3 +177,19 @@ def test_result_does_not_depend_on_workers_or_hash_seed() -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout == fingerprint(workers=1)
+
+
+def test_a_member_on_an_encoder_predicts_by_one_model_fitted_on_all(tmp_path: Path) -> None:
+    characters = "".join([*TELLING.values(), "松果茶社"])
+    folder = write_tiny_encoder(tmp_path / "encoder", n_layers=1, characters=characters)
+    options = config("tfidf", "pair", choose="tfidf+pair", workers=2)
+    options.head.encoder.name = str(folder)
+    stage = SentimentStage(options, log=tmp_path / "log.jsonl").fit(EXAMPLES, FOLDS)
+    assert {name: len(models) for name, models in stage.models_.items()} == {"tfidf": 1, "pair": 1}
+    lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["fold"] for line in lines].count(None) == options.head.encoder.training.max_epochs
+    stage.save(tmp_path / "saved")
+    folder.rename(tmp_path / "moved")
+    np.testing.assert_array_equal(
+        SentimentStage.load(tmp_path / "saved", options).predict(EXAMPLES), stage.predict(EXAMPLES)
+    )

@@ -36,6 +36,7 @@ for command in (demo, audit, train, predict, check, evaluate, report, explain):
     app.command()(command)
 app.add_typer(compare, name="compare")
 app.add_typer(tag, name="tag")
+app.add_typer(compare, name="compare")
 
 
 def _show_version(asked: bool) -> None:

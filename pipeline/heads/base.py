@@ -45,6 +45,10 @@ class Head(nn.Module, ABC):
     """Fields of ``Batch`` that the head reads, besides those its embedder reads."""
     uses_target: ClassVar[bool]
     """False for document baselines, which see the text alone."""
+    needs_encoder: ClassVar[bool] = False
+    """True for heads that read a pre-trained encoder, whatever ``head.embedding`` says."""
+    takes_channels: ClassVar[bool] = False
+    """True for heads to which two sets of vectors a token mean something."""
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__()

@@ -22,8 +22,9 @@ class TextCNN(Head):
 
     A text shorter than h has one window, filled up with zeros; no other window reaches beyond the text.
 
-    This is the paper's CNN-rand: how the vectors start and whether they learn is the embedder's matter. CNN-static,
-    CNN-non-static and the two channels of CNN-multichannel are this head over pre-trained vectors. Deviations: weight
+    How the vectors start and whether they learn is the embedder's matter: random vectors give the paper's CNN-rand,
+    word vectors CNN-static, CNN-non-static (``fine_tuned``) and CNN-multichannel (``two_channel``: x_i holds both
+    vectors of a token, so a filter has weights for each channel and adds its answers to the two). Deviations: weight
     decay by the optimiser, where the paper bounds the norm of W.
 
     Inputs: ``mask`` (batch, seq_len). Output: logits (batch, n_classes).
@@ -31,6 +32,7 @@ class TextCNN(Head):
 
     inputs = ("mask",)
     uses_target = False
+    takes_channels = True
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)

@@ -22,9 +22,13 @@ if TYPE_CHECKING:
 class Member(Protocol):
     """A model of the emotion toward a target."""
 
-    stops_early: ClassVar[bool]
-    """True: training needs development examples, and the average of the fold models predicts.
-    False: a model fitted once more, on all examples, predicts."""
+    @property
+    def stops_early(self) -> bool:
+        """True: training needs development examples, and the average of the fold models predicts.
+
+        False: a model fitted once more, on all examples, predicts.
+        """
+        ...
 
     def fit(self, examples: Sequence[Target], dev: Sequence[Target]) -> Self:
         """Learn from labelled examples; ``dev`` is empty unless ``stops_early``."""
@@ -99,3 +103,18 @@ def build_member(name: str, config: Config, *, seed: int = 0, log: JsonLinesLog 
 
         return HeadModel(name, config, seed=seed, log=log)
     raise unknown_name("sentiment member", name, {"majority": "", "tfidf": "", **HEADS})
+
+
+def check_member(name: str, config: Config) -> None:
+    """Find now what would stop ``fit``: an unknown member, an encoder or a file of vectors that cannot be read.
+
+    Raises:
+        ConfigError: no such member, or options that do not go together.
+        DataError: the file of vectors is missing or damaged.
+        ArtifactError: the encoder cannot be loaded.
+    """
+    build_member(name, config)
+    if name in HEADS:
+        from pipeline.sentiment.head_model import HeadModel
+
+        HeadModel(name, config).classifier.check()

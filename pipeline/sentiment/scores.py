@@ -1,4 +1,4 @@
-"""How good emotion probabilities are, and the temperature that makes them honest."""
+"""How good emotion probabilities are; columns of probabilities are in the order of ``EMOTIONS``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,28 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
+from pipeline.head_training.probabilities import (
+    Probs,
+    balanced_weights,
+    best_temperature,
+    log_loss,
+    softmax,
+    with_temperature,
+)
 from pipeline.schema import EMOTIONS, Emotion
 
-Probs = NDArray[np.float64]
-"""(n_examples, n_emotions), columns in the order of ``EMOTIONS``, rows that sum to one."""
+__all__ = [
+    "Probs",
+    "Scores",
+    "class_weights",
+    "fit_temperature",
+    "log_loss",
+    "one_hot",
+    "softmax",
+    "with_temperature",
+]
 
-SMALLEST = 1e-12
 N_BINS = 10
 
 
@@ -57,41 +71,15 @@ def one_hot(gold: Sequence[Emotion]) -> NDArray[np.float64]:
     return np.array([[float(emotion == column) for column in EMOTIONS] for emotion in gold])
 
 
-def log_loss(probs: Probs, truth: NDArray[np.float64]) -> float:
-    """Return the mean negative log probability of the gold emotions."""
-    return float(-np.log((probs * truth).sum(1).clip(min=SMALLEST)).mean())
-
-
 def fit_temperature(probs: Probs, gold: Sequence[Emotion]) -> float:
-    """Return the temperature, between 1/20 and 20, under which the probabilities have the least log loss."""
-    truth = one_hot(gold)
-    found = minimize_scalar(
-        lambda log_t: log_loss(with_temperature(probs, float(np.exp(log_t))), truth),
-        bounds=(-np.log(20), np.log(20)),
-        method="bounded",
-    )
-    return float(np.exp(found.x))
-
-
-def with_temperature(probs: Probs, temperature: float) -> Probs:
-    """Divide the log probabilities by a temperature: above 1 flattens, below 1 sharpens, the order stays."""
-    logits = np.log(probs.clip(min=SMALLEST)) / temperature
-    return softmax(logits)
-
-
-def softmax(logits: NDArray[np.float64]) -> Probs:
-    """Return the softmax over the last axis."""
-    scaled = np.exp(logits - logits.max(-1, keepdims=True))
-    result: Probs = scaled / scaled.sum(-1, keepdims=True)
-    return result
+    """Return the temperature under which the probabilities have the least log loss."""
+    return best_temperature(probs, one_hot(gold))
 
 
 def class_weights(gold: Sequence[Emotion], *, power: float) -> dict[Emotion, float]:
     """Return (1 / frequency) ** power for each emotion, scaled to a mean of 1 over the examples; 1 if it is absent."""
-    counts = one_hot(gold).sum(0)
-    weights = np.where(counts > 0, counts.clip(min=1.0) ** -power, 0.0)
-    scaled = weights * counts.sum() / (weights * counts).sum()
-    return {emotion: float(weight) or 1.0 for emotion, weight in zip(EMOTIONS, scaled, strict=True)}
+    weights = balanced_weights(one_hot(gold), power=power)
+    return {emotion: float(weight) for emotion, weight in zip(EMOTIONS, weights, strict=True)}
 
 
 def _calibration_error(confidence: NDArray[np.float64], correct: NDArray[np.float64]) -> float:

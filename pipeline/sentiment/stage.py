@@ -19,6 +19,7 @@ from pipeline.artifacts import StageTimer, atomic_write_json, read_json
 from pipeline.config import Config
 from pipeline.errors import ArtifactError
 from pipeline.folds import out_of_fold
+from pipeline.registry import HEADS
 from pipeline.schema import EMOTIONS, Target
 from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.sentiment.members import Attentive, Member, build_member
@@ -82,7 +83,7 @@ class SentimentStage:
         self.chosen_ = self._choose()
         self.oof_ = _oof_table(examples, averages[self.chosen_], fold_of)
         self.models_ = {
-            name: models[name] or [build_member(name, self.config).fit(examples, ())]
+            name: models[name] or [_fit(name, self.config, self.log, examples, fold=None)]
             for name in self.chosen_.split(AND)
         }
         return self
@@ -154,13 +155,13 @@ class SentimentStage:
     def _train(self, name: str, examples: Sequence[Target], fold_of: Sequence[int]) -> tuple[Probs, list[Member]]:
         """Return the out-of-fold probabilities of a member, and its fold models if those will predict."""
         keep = build_member(name, self.config).stops_early
-        if keep and self.config.workers > 1:
+        if name in HEADS and self.config.workers > 1:
             # Workers left over from lighter jobs would take a network's memory for a leak, and stop halfway.
             get_reusable_executor().shutdown(wait=True)
         found = out_of_fold(
             examples,
             fold_of,
-            fit=partial(_fit_fold, name, self.config, self.log),
+            fit=partial(_fit, name, self.config, self.log),
             apply=_apply,
             workers=self.config.workers,
             keep_models=keep,
@@ -182,8 +183,8 @@ class SentimentStage:
         return max(self.table_, key=lambda scores: scores.accuracy).member  # the first of equals
 
 
-def _fit_fold(name: str, config: Config, log: Path | None, examples: Sequence[Target], fold: int) -> Member:
-    """Fit a member without one fold, in whatever process: its seed depends on member and fold alone."""
+def _fit(name: str, config: Config, log: Path | None, examples: Sequence[Target], fold: int | None) -> Member:
+    """Fit a member without one fold, or on all, in whatever process: its seed depends on member and fold alone."""
     seed = zlib.crc32(f"{config.seed}/{name}/{fold}".encode())
     lines = None
     if log is not None:

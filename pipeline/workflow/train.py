@@ -34,7 +34,7 @@ from pipeline.relevance import RelevanceStage
 from pipeline.rerank import RankedNames, RerankStage
 from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
-from pipeline.sentiment.members import build_member
+from pipeline.sentiment.members import check_member
 from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
@@ -89,7 +89,7 @@ class _Training:
         self.dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
-            build_member(name, self.config)
+            check_member(name, self.config)
         self.parts = Parts.of(self.config)
         if self.parts.cross:
             encoder_folder(self.config.cross.encoder.name)

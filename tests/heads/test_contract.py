@@ -1,4 +1,7 @@
-"""What every registered head must do; a new line in HEADS is tested here before anyone writes a test."""
+"""What every registered head must do; a new line in HEADS is tested here before anyone writes a test.
+
+Each runs over learnt embeddings and over the states of an encoder; heads that need an encoder over those alone.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,19 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
+from tiny_encoder import tiny_network, tiny_tokenizer, tiny_tokens
 from torch.nn import functional
 
 from pipeline.batching import Batch, BatchLoader, Positions, emotion_ids
 from pipeline.config import HeadConfig
-from pipeline.heads.base import Head
+from pipeline.encoders import SpecialIds
+from pipeline.head_training.inputs import PieceReader
+from pipeline.heads.base import Embedder, Head
+from pipeline.heads.encoder_states import EncoderStates
 from pipeline.heads.layers import TokenEmbedding
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Emotion, Target
+from pipeline.taggers.tokens import PieceTokeniser
 from pipeline.vocab import Vocabulary
 
 WORDS = {Emotion.POS: "夸赞香甜", Emotion.NORM: "介绍位置", Emotion.NEG: "批评苦涩"}
@@ -42,21 +50,41 @@ EXAMPLES = [
         strict=True,
     )
 ]
-VOCABULARY = Vocabulary.build((example.text for example in [TYPICAL, *EDGES.values(), *EXAMPLES]), min_count=1)
+TEXTS = [example.text for example in [TYPICAL, *EDGES.values(), *EXAMPLES]]
+VOCABULARY = Vocabulary.build(TEXTS, min_count=1)
+CHARACTERS = "".join(TEXTS)
+PIECES = PieceReader(PieceTokeniser(tiny_tokenizer(CHARACTERS), SpecialIds(0, 1, 2, 3)))
 CONFIG = HeadConfig(embedding_dim=8, hidden_dim=6, dropout=0.3)
 
-heads = pytest.mark.parametrize("name", list(HEADS))
+ON_ENCODER = " on an encoder"
+NAMES = [
+    *(name for name in HEADS if not resolve(HEADS, name, kind="head").needs_encoder),
+    *(name + ON_ENCODER for name in HEADS),
+]
+heads = pytest.mark.parametrize("name", NAMES)
+
+
+def class_of(name: str) -> type[Head]:
+    return resolve(HEADS, name.removesuffix(ON_ENCODER), kind="head")
 
 
 def build(name: str, *, n_classes: int = 3, config: HeadConfig = CONFIG, seed: int = 3) -> Head:
     torch.manual_seed(seed)
-    kind: type[Head] = resolve(HEADS, name, kind="head")
-    embedder = TokenEmbedding(len(VOCABULARY), config.embedding_dim, marks_target=kind.uses_target)
+    kind = class_of(name)
+    marks = kind.uses_target and not kind.needs_encoder
+    embedder: Embedder = TokenEmbedding(len(VOCABULARY), config.embedding_dim, marks_target=marks)
+    if name.endswith(ON_ENCODER):
+        encoder = tiny_network(n_layers=1, n_rows=len(tiny_tokens(CHARACTERS)), seed=seed)
+        for module in encoder.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = config.dropout
+        embedder = EncoderStates(encoder, PIECES.special, marks_target=marks)
     return kind(embedder, config, n_classes=n_classes)
 
 
-def batch_of(*examples: Target) -> Batch:
-    [batch] = BatchLoader(examples, VOCABULARY, labels=emotion_ids(examples)).epoch()
+def batch_of(name: str, *examples: Target) -> Batch:
+    reader = PIECES if name.endswith(ON_ENCODER) else VOCABULARY
+    [batch] = BatchLoader(examples, reader, labels=emotion_ids(examples)).epoch()
     return batch
 
 
@@ -80,7 +108,7 @@ def test_the_heads_of_the_first_version_are_registered() -> None:
 
 @heads
 def test_inputs_are_fields_of_the_batch(name: str) -> None:
-    head = resolve(HEADS, name, kind="head")
+    head = class_of(name)
     assert set(head.inputs) <= {field.name for field in fields(Batch)}
     if not head.uses_target:
         assert not set(head.inputs) & {"target", "left", "right", "mentions"}
@@ -89,7 +117,7 @@ def test_inputs_are_fields_of_the_batch(name: str) -> None:
 @heads
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_logits_have_one_row_an_example(name: str, n_classes: int) -> None:
-    logits = build(name, n_classes=n_classes)(batch_of(TYPICAL, *EXAMPLES))
+    logits = build(name, n_classes=n_classes)(batch_of(name, TYPICAL, *EXAMPLES))
     assert logits.shape == (9, n_classes)
     assert logits.dtype == torch.float32
     assert torch.isfinite(logits).all()
@@ -98,23 +126,23 @@ def test_logits_have_one_row_an_example(name: str, n_classes: int) -> None:
 @heads
 def test_a_batch_of_one_works(name: str) -> None:
     head = build(name)
-    assert head(batch_of(TYPICAL)).shape == (1, 3)
-    assert head.eval()(batch_of(TYPICAL)).shape == (1, 3)
+    assert head(batch_of(name, TYPICAL)).shape == (1, 3)
+    assert head.eval()(batch_of(name, TYPICAL)).shape == (1, 3)
 
 
 @heads
 def test_extra_padding_changes_nothing(name: str) -> None:
     head = build(name).eval()
-    batch = batch_of(TYPICAL, *EXAMPLES)
+    batch = batch_of(name, TYPICAL, *EXAMPLES)
     torch.testing.assert_close(head(widen(batch, 9)), head(batch), atol=1e-6, rtol=1e-5)
 
 
 @heads
 def test_batch_mates_change_nothing(name: str) -> None:
     head = build(name).eval()
-    alone = head(batch_of(TYPICAL))[0]
+    alone = head(batch_of(name, TYPICAL))[0]
     longer = item("今天人们" * 9, "银杏书店", "门口排起长队" * 9)
-    together = batch_of(*EDGES.values(), TYPICAL, longer)
+    together = batch_of(name, *EDGES.values(), TYPICAL, longer)
     row = together.rows.tolist().index(len(EDGES))
     torch.testing.assert_close(head(together)[row], alone, atol=1e-6, rtol=1e-5)
 
@@ -123,7 +151,7 @@ def test_batch_mates_change_nothing(name: str) -> None:
 @pytest.mark.parametrize("case", EDGES)
 def test_edges_are_finite_with_finite_gradients(name: str, case: str) -> None:
     head = build(name)
-    batch = batch_of(EDGES[case])
+    batch = batch_of(name, EDGES[case])
     logits = head(batch)
     assert torch.isfinite(logits).all()
     torch.testing.assert_close(logits.softmax(1).sum(1), torch.ones(1))
@@ -133,7 +161,7 @@ def test_edges_are_finite_with_finite_gradients(name: str, case: str) -> None:
 
 @heads
 def test_attention_covers_the_context_and_nothing_else(name: str) -> None:
-    batch = batch_of(TYPICAL, *EXAMPLES, EDGES["no text"])
+    batch = batch_of(name, TYPICAL, *EXAMPLES, EDGES["no text"])
     attention = build(name).eval().explain(batch).attention
     if attention is None:
         pytest.skip("a head without attention")
@@ -146,7 +174,7 @@ def test_attention_covers_the_context_and_nothing_else(name: str) -> None:
 def test_target_matters_exactly_where_the_head_says_so(name: str) -> None:
     head = build(name).eval()
     text = "松果园对面是银杏书店"
-    logits = head(batch_of(*(item(*parts) for parts in (("", text[:3], text[3:]), (text[:6], text[6:], "")))))
+    logits = head(batch_of(name, *(item(*parts) for parts in (("", text[:3], text[3:]), (text[:6], text[6:], "")))))
     if head.uses_target:
         assert not torch.allclose(logits[0], logits[1], atol=1e-5)
 
@@ -154,7 +182,7 @@ def test_target_matters_exactly_where_the_head_says_so(name: str) -> None:
 @heads
 def test_every_parameter_gets_a_gradient(name: str) -> None:
     head = build(name)
-    batch = batch_of(*EXAMPLES)
+    batch = batch_of(name, *EXAMPLES)
     functional.cross_entropy(head(batch), batch.labels).backward()
     lacking = [key for key, p in head.named_parameters() if p.grad is None or not p.grad.any()]
     assert lacking == []
@@ -163,13 +191,15 @@ def test_every_parameter_gets_a_gradient(name: str) -> None:
 @heads
 def test_overfits_eight_examples(name: str) -> None:
     head = build(name, config=HeadConfig(embedding_dim=16, hidden_dim=12, dropout=0.0))
-    batch = batch_of(*EXAMPLES)
-    optimizer = torch.optim.Adam(head.parameters(), lr=2e-2)
+    batch = batch_of(name, *EXAMPLES)
+    optimizer = torch.optim.Adam(head.parameters(), lr=5e-3 if name.endswith(ON_ENCODER) else 2e-2)
     for _ in range(150):
         loss = functional.cross_entropy(head(batch), batch.labels)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        if loss < 0.04:
+            break
     assert loss.item() < 0.05
     assert (head(batch).argmax(1) == batch.labels).all()
 
@@ -179,7 +209,7 @@ def test_save_and_load_are_identical(name: str) -> None:
     from safetensors.torch import load, save
 
     head, other = build(name).eval(), build(name, seed=99).eval()
-    batch = batch_of(TYPICAL, *EXAMPLES)
+    batch = batch_of(name, TYPICAL, *EXAMPLES)
     assert not torch.equal(other(batch), head(batch))
     other.load_state_dict(load(save(head.state_dict())))
     assert torch.equal(other(batch), head(batch))
@@ -191,5 +221,7 @@ def test_a_head_that_does_not_use_the_target_gives_the_same_for_every_target(nam
     if head.uses_target:
         pytest.skip("a head that reads the target")
     text = EXAMPLES[0].text
-    answers = [head(batch_of(Target(text, start, start + 2, text[start : start + 2], Emotion.POS))) for start in (0, 3)]
+    answers = [
+        head(batch_of(name, Target(text, start, start + 2, text[start : start + 2], Emotion.POS))) for start in (0, 3)
+    ]
     assert torch.equal(*answers)

@@ -1,0 +1,1 @@
+"""Training of a registered head on any set of classes, over any embedding."""

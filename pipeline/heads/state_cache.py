@@ -1,0 +1,76 @@
+"""Hidden states of a frozen encoder, computed once and kept on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from pipeline.artifacts import temporary_path, write_errors
+
+logger = logging.getLogger(__name__)
+
+_FORMAT = b"states-1"
+"""Changes with what is kept, so that older files are not taken for it."""
+
+
+class StateCache:
+    """A folder of safetensors files, each the float16 states of one framed text, found by a hash of its content.
+
+    A file is written beside its place and renamed, so processes may share a folder: one that is there is whole. A
+    file that cannot be read is made again. States are rounded to float16 before their first use, too, so results do
+    not depend on what the folder held.
+
+    Args:
+        folder: made where missing.
+        encoder: whose states are kept; its weights are part of the hash.
+        variant: anything else on which the states depend.
+    """
+
+    def __init__(self, folder: Path, encoder: nn.Module, *, variant: str = "") -> None:
+        self.folder = folder
+        self._encoder, self._variant = encoder, variant
+        self._origin: bytes | None = None
+
+    def key(self, tokens: Tensor, segments: Tensor) -> str:
+        """Return the hash of one text: int64 (1, length) ids and segments, without padding."""
+        if self._origin is None:  # not before the first use: saved weights are loaded after the network is built
+            self._origin = _FORMAT + self._variant.encode() + weights_hash(self._encoder)
+        content = torch.cat([tokens, segments]).cpu().numpy().tobytes()
+        return hashlib.sha256(self._origin + content).hexdigest()
+
+    def get_or_make(self, key: str, make: Callable[[], Tensor]) -> Tensor:
+        """Return the states (length, dim) of a key as float32, making them where they are not kept."""
+        path = self.folder / key[:2] / f"{key[2:]}.safetensors"
+        try:
+            return load_file(path)["states"].float()
+        except FileNotFoundError:
+            pass
+        except (OSError, SafetensorError, KeyError) as error:
+            logger.warning("%s: cannot be read (%s), made again", path, " ".join(str(error).split()))
+        states = make().half().cpu().contiguous()
+        temporary = temporary_path(path)
+        with write_errors(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                save_file({"states": states}, temporary)
+                os.replace(temporary, path)  # not synced: a file lost to a power cut is made again
+            finally:
+                temporary.unlink(missing_ok=True)
+        return states.float()
+
+
+def weights_hash(module: nn.Module) -> bytes:
+    """Return the SHA-256 of a module's weights with their names."""
+    digest = hashlib.sha256()
+    for name, value in sorted(module.state_dict().items()):
+        digest.update(name.encode() + str(value.dtype).encode())
+        digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return digest.digest()
