@@ -1,0 +1,34 @@
+"""Every option of the pipeline: its type, default, meaning and range."""
+
+from pipeline.config.emotions import HeadConfig, SentimentConfig
+from pipeline.config.load import (
+    DEFAULT_PRESET,
+    PRESET_DIR,
+    Config,
+    config_from_dict,
+    load_config,
+    presets,
+)
+from pipeline.config.ranking import CandidateConfig, CrossConfig, RelevanceConfig, RerankConfig
+from pipeline.config.taggers import JointConfig, TaggerConfig
+from pipeline.config.training import MAX_POSITIONS, EncoderConfig, TrainingConfig
+
+__all__ = [
+    "DEFAULT_PRESET",
+    "MAX_POSITIONS",
+    "PRESET_DIR",
+    "CandidateConfig",
+    "Config",
+    "CrossConfig",
+    "EncoderConfig",
+    "HeadConfig",
+    "JointConfig",
+    "RelevanceConfig",
+    "RerankConfig",
+    "SentimentConfig",
+    "TaggerConfig",
+    "TrainingConfig",
+    "config_from_dict",
+    "load_config",
+    "presets",
+]

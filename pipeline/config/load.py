@@ -1,0 +1,133 @@
+"""All options together: defaults < preset < ``--config FILE`` < ``--set a.b=value``.
+
+The dataclasses are the schema; an unknown key, a wrong type or a value out of range is a ConfigError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from pipeline.config.checks import between, require
+from pipeline.config.emotions import HeadConfig, SentimentConfig
+from pipeline.config.ranking import CandidateConfig, CrossConfig, RelevanceConfig, RerankConfig
+from pipeline.config.taggers import JointConfig, TaggerConfig
+from pipeline.config.training import TrainingConfig
+from pipeline.errors import ConfigError
+
+PRESET_DIR = Path(__file__).resolve().parents[1] / "presets"
+DEFAULT_PRESET = "cpu"
+
+
+@dataclass
+class Config:
+    """All options of a run."""
+
+    mode: Literal["two_stage", "joint", "fused"] = "two_stage"
+    """Entities first and then their emotions; both by one tagger; or the average of the two."""
+    seed: int = 7
+    n_folds: int = 5
+    """Folds of every out-of-fold score; articles of one group share a fold."""
+    workers: int = 2
+    """Processes for segmentation, candidates and features, and threads of the models."""
+    candidates: CandidateConfig = field(default_factory=CandidateConfig)
+    tagger: TaggerConfig = field(default_factory=TaggerConfig)
+    joint: JointConfig = field(default_factory=JointConfig)
+    relevance: RelevanceConfig = field(default_factory=RelevanceConfig)
+    rerank: RerankConfig = field(default_factory=RerankConfig)
+    cross: CrossConfig = field(default_factory=CrossConfig)
+    sentiment: SentimentConfig = field(default_factory=SentimentConfig)
+    head: HeadConfig = field(default_factory=HeadConfig)
+    training: TrainingConfig = field(default_factory=TrainingConfig)
+
+    def __post_init__(self) -> None:
+        between("seed", self.seed, 0, 2**31 - 1)
+        between("n_folds", self.n_folds, 2, 50)
+        between("workers", self.workers, 1, 256)
+        require(
+            self.mode == "two_stage" or self.tagger.name != "none",
+            f"mode={self.mode} needs a tagger: set tagger.name to lstm, encoder or bert",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the options as plain nested dictionaries."""
+        return asdict(self)
+
+
+def presets() -> tuple[str, ...]:
+    """Return the names of the presets that ship with the pipeline."""
+    return tuple(sorted(path.stem for path in PRESET_DIR.glob("*.yaml")))
+
+
+def load_config(*, preset: str = DEFAULT_PRESET, file: Path | None = None, overrides: Sequence[str] = ()) -> Config:
+    """Merge defaults, preset, file and ``a.b=value`` overrides into a checked Config.
+
+    Raises:
+        ConfigError: an unknown preset, file or key, a wrong type, or a value out of range.
+    """
+    if preset not in presets():
+        raise ConfigError(f"unknown preset {preset!r} (have: {', '.join(presets())})")
+    sources = [PRESET_DIR / f"{preset}.yaml"]
+    if file is not None:
+        if not file.is_file():
+            raise ConfigError(f"{file}: no such configuration file")
+        sources.append(file)
+    for item in overrides:
+        if "=" not in item:
+            raise ConfigError(f"--set {item}: want key=value, as in --set rerank.num_leaves=31")
+    return _merge(sources, overrides)
+
+
+def config_from_dict(values: dict[str, Any]) -> Config:
+    """Rebuild a Config from ``Config.to_dict``, as stored with a run.
+
+    Raises:
+        ConfigError: a key or type that this version does not know.
+    """
+    try:
+        return _to_config(OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.create(values)))
+    except OmegaConfBaseException as error:
+        raise ConfigError(f"{error.full_key}: {_one_line(error)}" if error.full_key else _one_line(error)) from error
+
+
+def _merge(sources: Iterable[Path], overrides: Sequence[str]) -> Config:
+    merged = OmegaConf.structured(Config)
+    where = ""
+    try:
+        for path in sources:
+            where = f"{path}: "
+            merged = OmegaConf.merge(merged, OmegaConf.load(path))
+        for item in overrides:
+            where = f"--set {item}: "
+            key, _, value = item.partition("=")
+            merged = OmegaConf.merge(merged, OmegaConf.from_dotlist([item if value else f'{key}=""']))
+        where = ""
+        return _to_config(merged)
+    except OmegaConfBaseException as error:
+        key = f"{error.full_key}: " if error.full_key and error.full_key not in where else ""
+        raise ConfigError(where + key + _one_line(error)) from error
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigError(f"{where}not readable as YAML options: {_one_line(error)}") from error
+    except Exception as error:
+        if type(error).__module__.startswith("yaml"):
+            raise ConfigError(f"{where}not valid YAML: {_one_line(error)}") from error
+        raise
+
+
+def _to_config(merged: Any) -> Config:
+    config = OmegaConf.to_object(merged)
+    if not isinstance(config, Config):
+        raise ConfigError("the configuration must be a mapping of options")
+    return config
+
+
+def _one_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines()]
+    return " ".join(
+        line for line in lines if line and not line.startswith(("full_key", "object_type", "reference_type"))
+    )
