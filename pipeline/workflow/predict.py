@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
@@ -17,7 +17,7 @@ from pipeline.config import Config
 from pipeline.features import Extractor, KeyCounts
 from pipeline.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
 from pipeline.parallel import map_chunks
-from pipeline.rerank import RerankStage, distinct, ranking
+from pipeline.rerank import NumberRule, RerankStage, distinct, ranking
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.sentiment import SentimentStage, make_target
 from pipeline.sentiment.contexts import WeightedSpan, context_origin
@@ -111,6 +111,16 @@ class Predictor:
             rerank=RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
             sentiment=SentimentStage.load(run.stage("sentiment"), config),
         )
+
+    @property
+    def rule(self) -> NumberRule:
+        """How many of the ranked candidates become the answer."""
+        return self.rerank.rule_
+
+    @property
+    def known_names(self) -> tuple[Collection[str], Collection[str]]:
+        """The names of the dictionary, and those that were gold in training, as match keys."""
+        return self.extractor.dictionary, self.extractor.gold_names.keys()
 
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
         """Answer each article: up to three entities with emotions, mentions and probabilities."""
