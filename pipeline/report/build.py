@@ -28,10 +28,11 @@ from pipeline.report.slices import Facts, KnownNames, facts_of, slice_rows
 from pipeline.report.spool import Spool
 from pipeline.report.topics import terms_of, topics
 from pipeline.report.views import View, article_view
-from pipeline.rerank import NumberRule, RerankStage
+from pipeline.rerank import NumberRule
 from pipeline.schema import EMOTIONS, Article, Emotion, Entity
 from pipeline.sentiment.scores import Probs
 from pipeline.submission.clean import clean_name
+from pipeline.text import default_segmenter
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor, Trace
 from pipeline.workflow.run_config import load_run_config
 
@@ -52,6 +53,7 @@ class ArticleRecord:
     probs: Probs
     """Emotion probabilities of each gold entity."""
     top: Top
+    rule: NumberRule
     facts: Facts
     terms: dict[str, int]
 
@@ -83,10 +85,7 @@ class Analyst:
     def __init__(self, predictor: Predictor, shares: NDArray[np.float64]) -> None:
         self.predictor = predictor
         self.shares = shares
-        extractor = predictor.reranking.extractor if predictor.reranking else None
-        self.known = KnownNames(
-            frozenset(extractor.dictionary if extractor else ()), frozenset(extractor.gold_names if extractor else ())
-        )
+        self.known = KnownNames(*map(frozenset, predictor.known_names))
 
     @classmethod
     def load(cls, path: Path) -> Analyst:
@@ -139,8 +138,9 @@ class Analyst:
                 tuple(float(ranked.probs[row]) for row in best),
                 tuple(clean_name(ranked.candidates.surface(row)) in names for row in best),
             ),
+            rule=rule,
             facts=facts_of(article, outcome, self.known),
-            terms=terms_of(trace.offered.words.forms, predictor.segmenter),
+            terms=terms_of(trace.offered.words.forms, default_segmenter()),
         )
         return record, view
 
@@ -148,9 +148,10 @@ class Analyst:
 def training_shares(run: RunFolder) -> NDArray[np.float64]:
     """Return the shares of the emotions among the entities a run was trained on: float64 (n_emotions,).
 
-    Raises:
-        DataError: the run has no out-of-fold table of emotions.
+    They are counted in its out-of-fold table of emotions; of a run without one they are taken as equal.
     """
+    if not run.oof("sentiment").is_file():
+        return np.full(len(EMOTIONS), 1 / len(EMOTIONS))
     counts = Counter(read_table(run.oof("sentiment"))["gold"])
     total = max(sum(counts[emotion.value] for emotion in EMOTIONS), 1)
     return np.array([counts[emotion.value] for emotion in EMOTIONS]) / total
@@ -195,6 +196,7 @@ def build_report(
 
     Raises:
         ArtifactError: a model cannot be loaded.
+        DataError: there is no article.
     """
     articles = list({article.news_id: article for article in gold}.values())
     spool = Spool()
@@ -221,13 +223,14 @@ def build_report(
             "n_gold": sum(len(record.outcome.gold) for record in records),
         },
         "lang": lang,
-        **_figures(records, topic, _rule(run, config)),
+        **_figures(records, topic),
         "learning_curve": None,
     }
     return Report(figures, spool, topic, [record.facts for record in records])
 
 
-def _figures(records: Sequence[ArticleRecord], topic: Sequence[str], rule: NumberRule) -> dict[str, Any]:
+def _figures(records: Sequence[ArticleRecord], topic: Sequence[str]) -> dict[str, Any]:
+    summary = _summary(records)
     by_id = sorted(range(len(records)), key=lambda index: records[index].news_id)
     scores = np.stack([record.scores for record in records])
     outcomes = [record.outcome for record in records]
@@ -241,7 +244,7 @@ def _figures(records: Sequence[ArticleRecord], topic: Sequence[str], rule: Numbe
         np.array([record.lost[entity.name] is None for record, entity in names], dtype=bool),
     )
     return {
-        "summary": _summary(records),
+        "summary": summary,
         # In the order of the metric, so that equal rows get equal intervals.
         "ladder": ladder(scores[by_id]),
         "attribution": attribution.to_dict(),
@@ -249,7 +252,7 @@ def _figures(records: Sequence[ArticleRecord], topic: Sequence[str], rule: Numbe
         "emotion": emotion,
         "recall_at_k": recall_at_k(outcomes),
         "threshold_curve": threshold_curve(
-            [record.top for record in records], [len(outcome.gold) for outcome in outcomes], rule
+            [record.top for record in records], [len(outcome.gold) for outcome in outcomes], records[0].rule
         ),
     }
 
@@ -274,10 +277,6 @@ def _summary(records: Sequence[ArticleRecord]) -> dict[str, Any]:
     accuracy = evaluation.emotion_accuracy
     on_hits = {"value": None if accuracy is None else round(accuracy, 6), "n": evaluation.n_hits}
     return {**figures, "micro": pooled, "emotion_accuracy_on_hits": on_hits}
-
-
-def _rule(run: RunFolder, config: Config) -> NumberRule:
-    return RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed).rule_
 
 
 def _about(run: RunFolder, config: Config) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -23,7 +23,7 @@ from pipeline.sentiment.contexts import WeightedSpan, context_origin
 from pipeline.sentiment.scores import Probs
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.tagging import TaggerStage
-from pipeline.text import Document, Segmenter, default_segmenter, match_key
+from pipeline.text import Document, default_segmenter, match_key
 from pipeline.workflow.modes import FUSED, Parts
 from pipeline.workflow.reranking import Ranked, Reranking
 from pipeline.workflow.run_config import load_run_config
@@ -122,9 +122,11 @@ class Predictor:
         )
 
     @property
-    def segmenter(self) -> Segmenter:
-        """The word segmentation that the run works with."""
-        return self.reranking.extractor.segmenter if self.reranking else default_segmenter()
+    def known_names(self) -> tuple[Collection[str], Collection[str]]:
+        """The names of the dictionary, and those that were gold in training, as match keys; none without a reranker."""
+        if self.reranking is None:
+            return (), ()
+        return self.reranking.extractor.dictionary, self.reranking.extractor.gold_names.keys()
 
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
         """Answer each article: up to three entities with emotions, mentions and probabilities."""
@@ -212,7 +214,7 @@ class Predictor:
         if self.reranking is not None:
             return self.reranking.offered(article, heard.spans)
         keys = heard.votes.keys if heard.votes is not None else []
-        words = self.segmenter.cut(heard.document.text)
+        words = default_segmenter().cut(heard.document.text)
         return locate(heard.document, words, dict.fromkeys(keys, int(Source.TAGGER)))
 
     def _rank(self, offered: CandidateSet, heard: Heard) -> Ranked:

@@ -128,6 +128,12 @@ def _of_class(figure: str) -> Check:
     return _near(lambda found: {name: row[figure] for name, row in found["per_class"].items()})
 
 
+def _by_class(found: dict[str, Any], wanted: Mapping[str, Mapping[str, float]]) -> None:
+    for name, figures in wanted.items():
+        for figure, value in figures.items():
+            assert round(found["per_class"][name][figure], 6) == round(value, 6)
+
+
 EMOTION_REPORT = Adapter(
     emotion_report,
     {
@@ -137,6 +143,7 @@ EMOTION_REPORT = Adapter(
         "per_class_precision": _of_class("precision"),
         "per_class_recall": _of_class("recall"),
         **dict.fromkeys(("per_class_n", "support"), _of_class("n")),
+        "per_class": lambda found, wanted: _by_class(found, wanted),
         **dict.fromkeys(("confusion", "confusion_matrix"), equals(lambda found: found["confusion"])),
         **dict.fromkeys(
             ("majority_baseline_accuracy", "majority_accuracy"), _near(lambda found: found["majority"]["accuracy"])

@@ -301,6 +301,7 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
             "confusion": [[1, 0, 0], [0, 0, 0], [1, 0, 1]],
             "per_class_recall": {"POS": 1, "NORM": 1, "NEG": 0.5},
             "per_class_precision": {"POS": 0.5},
+            "per_class": {"NEG": {"precision": 1, "recall": 0.5, "f1": 2 / 3}},
             "majority": "NEG",
             "beats_majority": False,
         },

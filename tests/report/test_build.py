@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import json
 from itertools import chain
+from pathlib import Path
 
 import pytest
 
 from pipeline.artifacts import RunFolder
+from pipeline.errors import DataError
 from pipeline.metric import evaluate
 from pipeline.report import Report, build_report
 from pipeline.report.attribution import REASONS
@@ -125,6 +127,15 @@ def test_training_shares_are_those_of_the_training_entities(run: RunFolder, tiny
     emotions = [entity.emotion for article in tiny_articles for entity in article.entities or ()]
     want = [emotions.count(emotion) / len(emotions) for emotion in ("POS", "NORM", "NEG")]
     assert training_shares(run).tolist() == pytest.approx(want)
+
+
+def test_shares_are_equal_where_a_run_has_no_table_of_emotions(tmp_path: Path) -> None:
+    assert training_shares(RunFolder(tmp_path)).tolist() == pytest.approx([1 / 3] * 3)
+
+
+def test_no_article_is_an_error(run: RunFolder) -> None:
+    with pytest.raises(DataError, match="no gold article"):
+        build_report(run, [], workers=1)
 
 
 def test_features_are_the_strongest_contributions(analyst: Analyst, gold: list[Article]) -> None:
