@@ -63,7 +63,7 @@ def train(
     dev: Annotated[
         Path | None, typer.Option(help="Labelled articles to score the finished run on.", metavar="FILE")
     ] = None,
-    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
     run: RunName = None,
@@ -266,7 +266,7 @@ def evaluate(
 
 
 def demo(
-    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "fast",
 ) -> None:
     """Run the whole job on the shipped sample: audit, train, predict, check, evaluate, report.
 
