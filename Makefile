@@ -20,7 +20,7 @@ layers:
 	$(PYTHON) -c "from importlinter.cli import lint_imports_command; lint_imports_command()"
 
 test:
-	$(PYTHON) -m pytest -q
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -n auto --maxprocesses 4 --dist loadfile
 
 slow:
-	$(PYTHON) -m pytest -q -m slow
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -m slow
