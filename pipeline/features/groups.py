@@ -7,6 +7,8 @@ entry of a group's result; a new group is one function here and one line in ``GR
 from __future__ import annotations
 
 import unicodedata
+from functools import cache
+from string import ascii_letters
 
 import numpy as np
 
@@ -16,6 +18,8 @@ from pipeline.tagging import tagger_columns
 
 _OPENING = np.array([ord(char) for char in "《“「『‘【[(\"'"])
 _TAG_CLASSES = ("n", "nr", "ns", "nt", "nz", "v", "a", "m", "eng", "j", "other", "unknown")
+_ASCII_LETTERS = frozenset(ascii_letters)
+_SUFFIX_RANK = {ending: rank for rank, ending in enumerate(NAME_SUFFIXES)}
 _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔"
     "钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢安齐"
@@ -94,10 +98,9 @@ def positions(context: FeatureContext) -> Columns:
 def shape(context: FeatureContext) -> Columns:
     """The characters of the name itself."""
     keys = context.candidates.keys
-    latin = [sum(char.isascii() and char.isalpha() for char in key) for key in keys]
-    digits = [sum(char.isdigit() for char in key) for key in keys]
-    han = [sum("\u4e00" <= char <= "\u9fff" for char in key) for key in keys]
-    suffix = {ending: rank for rank, ending in enumerate(NAME_SUFFIXES)}
+    latin = [sum(map(_ASCII_LETTERS.__contains__, key)) for key in keys]
+    digits = [sum(map(str.isdigit, key)) for key in keys]
+    han = [sum(map("\u4e00".__le__, key)) - sum(map("\u9fff".__lt__, key)) for key in keys]
     return {
         "length": context.candidates.lengths,
         "n_latin": np.array(latin),
@@ -106,9 +109,14 @@ def shape(context: FeatureContext) -> Columns:
         "has_blank": np.array([" " in key for key in keys]),
         "has_marks": np.array([unicodedata.category(key[0])[0] == "P" for key in keys]),
         "looks_like_person": np.array([key[0] in _SURNAMES and 2 <= len(key) <= 3 for key in keys]),
-        "suffix": np.array([next((suffix[key[-n:]] for n in (3, 2, 1) if key[-n:] in suffix), np.nan) for key in keys]),
+        "suffix": np.array([_suffix_rank(key) for key in keys]),
         "repeats_character": np.array([len(set(key)) < len(key) for key in keys]),
     }
+
+
+def _suffix_rank(key: str) -> float:
+    """Return the place of the longest known ending of a key, NaN where it has none."""
+    return next((_SUFFIX_RANK[key[-n:]] for n in (3, 2, 1) if key[-n:] in _SUFFIX_RANK), np.nan)
 
 
 def words(context: FeatureContext) -> Columns:
@@ -138,6 +146,7 @@ def words(context: FeatureContext) -> Columns:
     }
 
 
+@cache
 def _tag_class(tag: str) -> int:
     if not tag:
         return _TAG_CLASSES.index("unknown")
@@ -149,28 +158,29 @@ def _tag_class(tag: str) -> int:
 
 def nesting(context: FeatureContext) -> Columns:
     """How far occurrences are parts of longer candidates, and how far they hold shorter ones."""
-    tf = context.tf
-    repeated = tf[context.owner] > 1
+    tf = context.tf.tolist()
+    repeated = context.tf[context.owner] > 1
     named = (context.candidates.sources[context.owner] & int(Source.DICTIONARY | Source.TITLE_MARKS)) > 0
     keys = context.candidates.keys
     rows = {key: row for row, key in enumerate(keys)}
-    inner_tf = np.zeros(len(keys))
-    outer_tf = np.zeros(len(keys))
-    n_outer = np.zeros(len(keys))
+    inner_tf, outer_tf, n_outer = ([0] * len(keys) for _ in range(3))
+    part_lengths = sorted({len(key) for key in keys} - {1})
     for row, key in enumerate(keys):
-        for start in range(len(key)):
-            for stop in range(start + 2, len(key) + 1):
-                part = rows.get(key[start:stop])
-                if part is not None and part != row:
+        for length in part_lengths:
+            if length >= len(key):
+                break
+            for start in range(len(key) - length + 1):
+                part = rows.get(key[start : start + length])
+                if part is not None:
                     inner_tf[row] = max(inner_tf[row], tf[part])
                     outer_tf[part] = max(outer_tf[part], tf[row])
                     n_outer[part] += 1
     return {
         "free_share": 1 - context.per_candidate_share(_covered(context, repeated)),
         "free_of_names_share": 1 - context.per_candidate_share(_covered(context, named)),
-        "inner_ratio": inner_tf / tf,
-        "outer_ratio": outer_tf / tf,
-        "n_outer": n_outer,
+        "inner_ratio": np.array(inner_tf) / context.tf,
+        "outer_ratio": np.array(outer_tf) / context.tf,
+        "n_outer": np.array(n_outer),
     }
 
 

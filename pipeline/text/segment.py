@@ -48,6 +48,7 @@ class Segmenter:
         words, counts = fields[0::3], [int(count) for count in fields[1::3]]
         self._tags = dict(zip(words, fields[2::3], strict=True))
         self._log_total = log_total = math.log(sum(counts))
+        self._log_unknown = math.log(0.5) - log_total
         self._scores = dict.fromkeys((word[:end] for word in words for end in range(1, len(word))), _NO_WORD)
         self._scores |= {word: math.log(count) - log_total for word, count in zip(words, counts, strict=True) if count}
 
@@ -109,7 +110,7 @@ class Segmenter:
     def log_frequency(self, word: str) -> float:
         """Return the log relative frequency of a word in jieba's corpus (0.5 occurrences where unknown)."""
         score = self._scores.get(word, _NO_WORD)
-        return score if score > _NO_WORD else math.log(0.5) - self._log_total
+        return score if score > _NO_WORD else self._log_unknown
 
 
 @lru_cache(maxsize=1)
