@@ -7,8 +7,8 @@ entry of a group's result; a new group is one function here and one line in ``GR
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Set
 from functools import cache
-from string import ascii_letters
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from pipeline.tagging import tagger_columns
 
 _OPENING = np.array([ord(char) for char in "《“「『‘【[(\"'"])
 _TAG_CLASSES = ("n", "nr", "ns", "nt", "nz", "v", "a", "m", "eng", "j", "other", "unknown")
-_ASCII_LETTERS = frozenset(ascii_letters)
 _SUFFIX_RANK = {ending: rank for rank, ending in enumerate(NAME_SUFFIXES)}
 _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔"
@@ -50,7 +49,8 @@ def title(context: FeatureContext) -> Columns:
     title_tf = context.per_candidate_sum(context.in_title)
     in_title = title_tf > 0
     keys = context.candidates.keys
-    covered = [_covered_share(key, title_text) for key in keys]
+    known = {title_text[index : index + size] for size in (1, 2) for index in range(len(title_text))}
+    covered = [_covered_share(key, known) for key in keys]
     return {
         "title_tf": title_tf,
         "title_position": np.where(in_title, context.first / length, np.nan),
@@ -61,10 +61,10 @@ def title(context: FeatureContext) -> Columns:
     }
 
 
-def _covered_share(key: str, title_text: str) -> float:
-    """Share of the key's adjacent character pairs that stand in the title."""
+def _covered_share(key: str, known: Set[str]) -> float:
+    """Share of the key's adjacent character pairs (of a single character, itself) that are among the title's."""
     pairs = [key[index : index + 2] for index in range(len(key) - 1)] or [key]
-    return sum(pair in title_text for pair in pairs) / len(pairs)
+    return sum(map(known.__contains__, pairs)) / len(pairs)
 
 
 def positions(context: FeatureContext) -> Columns:
@@ -98,14 +98,20 @@ def positions(context: FeatureContext) -> Columns:
 def shape(context: FeatureContext) -> Columns:
     """The characters of the name itself."""
     keys = context.candidates.keys
-    latin = [sum(map(_ASCII_LETTERS.__contains__, key)) for key in keys]
-    digits = [sum(map(str.isdigit, key)) for key in keys]
-    han = [sum(map("\u4e00".__le__, key)) - sum(map("\u9fff".__lt__, key)) for key in keys]
+    lengths = context.candidates.lengths
+    digits = np.array([sum(map(str.isdigit, key)) for key in keys])
+    # Characters of all keys in a row; lower case, since keys are normalised.
+    codes = np.frombuffer("".join(keys).encode("utf-32-le"), dtype=np.uint32)
+    begins = np.cumsum(lengths) - lengths
+    latin, han = (
+        np.add.reduceat((codes >= ord(first)) & (codes <= ord(last)), begins, dtype=np.int64)
+        for first, last in ("az", "\u4e00\u9fff")
+    )
     return {
-        "length": context.candidates.lengths,
-        "n_latin": np.array(latin),
-        "n_digits": np.array(digits),
-        "n_other": context.candidates.lengths - np.array(latin) - np.array(digits) - np.array(han),
+        "length": lengths,
+        "n_latin": latin,
+        "n_digits": digits,
+        "n_other": lengths - latin - digits - han,
         "has_blank": np.array([" " in key for key in keys]),
         "has_marks": np.array([unicodedata.category(key[0])[0] == "P" for key in keys]),
         "looks_like_person": np.array([key[0] in _SURNAMES and 2 <= len(key) <= 3 for key in keys]),
@@ -142,7 +148,7 @@ def words(context: FeatureContext) -> Columns:
         "verb_before_share": context.per_candidate_share(before == verb),
         "noun_after_share": context.per_candidate_share(after <= 4),
         "noun_before_share": context.per_candidate_share(before <= 4),
-        "corpus_frequency": np.array([segmenter.log_frequency(key) for key in keys]),
+        "corpus_frequency": np.array(segmenter.log_frequencies(keys)),
     }
 
 

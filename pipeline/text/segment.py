@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -107,10 +108,14 @@ class Segmenter:
         """Return the dictionary's part of speech of a word, '' where it has none."""
         return self._tags.get(word, "")
 
+    def log_frequencies(self, words: Iterable[str]) -> list[float]:
+        """Return ``log_frequency`` of several words."""
+        score_of, unknown = self._scores.get, self._log_unknown
+        return [score if score > _NO_WORD else unknown for score in (score_of(word, _NO_WORD) for word in words)]
+
     def log_frequency(self, word: str) -> float:
         """Return the log relative frequency of a word in jieba's corpus (0.5 occurrences where unknown)."""
-        score = self._scores.get(word, _NO_WORD)
-        return score if score > _NO_WORD else self._log_unknown
+        return self.log_frequencies([word])[0]
 
 
 @lru_cache(maxsize=1)
