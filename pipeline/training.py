@@ -91,7 +91,7 @@ def train(
     set_seed(seed)
     started = time.perf_counter()
     accelerator = Accelerator(
-        gradient_accumulation_steps=config.accumulate_batches, mixed_precision=config.mixed_precision
+        gradient_accumulation_steps=config.accumulate_batches, mixed_precision="bf16" if in_bf16(config) else "no"
     )
     groups = model.parameters() if parameters is None else list(parameters)
     optimizer = torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
@@ -178,6 +178,16 @@ class JsonLinesLog:
 def compute_device() -> torch.device:
     """Return where finished networks are best run: on the first GPU, where there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
+def in_bf16(config: TrainingConfig) -> bool:
+    """Tell whether matrix products are done in bf16, in training and in prediction."""
+    if config.mixed_precision != "auto":
+        return config.mixed_precision == "bf16"
+    if torch.cuda.is_available():
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 @contextmanager

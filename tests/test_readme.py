@@ -84,4 +84,3 @@ def test_every_preset_parses() -> None:
     assert list(presets()) == found
     for name in found:
         assert isinstance(load_config(preset=name), Config)
-    assert load_config(preset="cpu") == Config()

@@ -11,7 +11,7 @@ from accelerate.state import AcceleratorState, PartialState
 from torch import Tensor, nn
 
 from pipeline.config import TrainingConfig
-from pipeline.training import EpochReport, JsonLinesLog, one_thread, train, warmup_then_linear
+from pipeline.training import EpochReport, JsonLinesLog, in_bf16, one_thread, train, warmup_then_linear
 
 
 @dataclass
@@ -164,3 +164,14 @@ def test_one_thread_restores_the_number_of_threads() -> None:
     with one_thread():
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == before
+
+
+@pytest.mark.parametrize(("capabilities", "is_fast"), [({"avx512_bf16": True}, True), ({"avx2": True}, False)])
+def test_the_number_format_is_chosen_by_the_processor(
+    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], is_fast: bool
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    assert in_bf16(TrainingConfig(mixed_precision="auto")) is is_fast
+    assert in_bf16(TrainingConfig(mixed_precision="bf16"))
+    assert not in_bf16(TrainingConfig())

@@ -282,7 +282,7 @@ def evaluate(
 
 
 def demo(
-    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "fast",
 ) -> None:
     """Run the whole job on the shipped sample: audit, train, predict, check, evaluate, report.
 

@@ -40,7 +40,7 @@ def heads(
     held_out: Annotated[
         float, typer.Option(min=0.01, max=0.9, help="Share that is scored where no test file is given.")
     ] = 0.2,
-    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
     workers: Annotated[int, typer.Option(min=1, max=256, help="Trainings at a time.", metavar="N")] = 1,

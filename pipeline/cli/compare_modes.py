@@ -34,7 +34,7 @@ def modes(
         str | None, typer.Option("--run", help="Beginning of the names of the trained runs.", metavar="NAME")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with runs of these names.")] = False,
-    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
     limit: Limit = None,

@@ -44,7 +44,7 @@ def train(
     tagger: Annotated[
         str | None, typer.Option(help="lstm, encoder or bert; the configured one by default.", metavar="NAME")
     ] = None,
-    preset: Annotated[str, typer.Option(help="Set of options: cpu, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
 ) -> None:

@@ -26,8 +26,9 @@ class TrainingConfig:
     """Epochs without a better development figure before training stops."""
     accumulate_batches: int = 1
     """Batches whose gradients are added up before a step."""
-    mixed_precision: Literal["no", "bf16"] = "no"
-    """Number format of matrix products; bf16 is faster where the processor has it, and a little less exact."""
+    mixed_precision: Literal["no", "bf16", "auto"] = "no"
+    """Number format of matrix products; bf16 is faster where the processor has it, and a little less exact; ``auto``
+    takes it there."""
 
     def __post_init__(self) -> None:
         between("training.accumulate_batches", self.accumulate_batches, 1, 1024)

@@ -22,7 +22,7 @@ from pipeline.cross_ranker.network import LOSSES, CrossNetwork
 from pipeline.encoders import encoder_folder, load_encoder, restore_encoder
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.taggers.tokens import PieceTokeniser
-from pipeline.training import JsonLinesLog, compute_device, n_threads, train
+from pipeline.training import JsonLinesLog, compute_device, in_bf16, n_threads, train
 
 logger = logging.getLogger(__name__)
 
@@ -108,10 +108,8 @@ class CrossModel:
         scores: list[list[float]] = [[] for _ in flat]
         device = compute_device()
         self.network_.to(device)
-        in_bf16 = torch.autocast(
-            device.type, torch.bfloat16, enabled=self.config.encoder.training.mixed_precision == "bf16"
-        )
-        with n_threads(self.threads), torch.inference_mode(), in_bf16:
+        precision = torch.autocast(device.type, torch.bfloat16, enabled=in_bf16(self.config.encoder.training))
+        with n_threads(self.threads), torch.inference_mode(), precision:
             for rows in _batches([len(passage.ids) for _, passage in flat]):
                 padding = self.tokeniser_.special.padding
                 batch = collate([flat[row][1] for row in rows], rows, padding=padding).to(device)

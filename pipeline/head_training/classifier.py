@@ -33,7 +33,7 @@ from pipeline.head_training.probabilities import (
 from pipeline.heads.base import Head
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Target
-from pipeline.training import JsonLinesLog, compute_device, one_thread, train
+from pipeline.training import JsonLinesLog, compute_device, in_bf16, one_thread, train
 
 
 class HeadClassifier:
@@ -183,7 +183,7 @@ class HeadClassifier:
 
     def _precision(self, device: torch.device) -> torch.autocast:
         """Return the number format of training, which prediction shares."""
-        return torch.autocast(device.type, torch.bfloat16, enabled=self.inputs_.training.mixed_precision == "bf16")
+        return torch.autocast(device.type, torch.bfloat16, enabled=in_bf16(self.inputs_.training))
 
     def _train(self, batches: BatchLoader, ids: list[int], dev: BatchLoader, dev_ids: list[int]) -> None:
         truth, dev_truth = (one_hot_ids(part, len(self.classes)) for part in (ids, dev_ids))

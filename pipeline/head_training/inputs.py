@@ -23,6 +23,7 @@ from pipeline.heads.layers import TokenEmbedding
 from pipeline.heads.state_cache import StateCache
 from pipeline.heads.vector_embedding import VectorEmbedding
 from pipeline.taggers.tokens import PieceTokeniser
+from pipeline.training import in_bf16
 from pipeline.vocab import PADDING, UNKNOWN, TextReader, TokenIds, Vocabulary
 
 EXTRA_WORDS = 20_000
@@ -198,10 +199,10 @@ class EncoderInputs:
     def embedder(self) -> Embedder:
         """Put the encoder to work."""
         options, kind = self._options, self._kind
-        in_bf16 = options.encoder.training.mixed_precision == "bf16"
+        bf16 = in_bf16(options.encoder.training)
         cache = None
         if self.is_frozen and options.states_cache:
-            variant = "bf16" if in_bf16 else ""
+            variant = "bf16" if bf16 else ""
             cache = StateCache(Path(options.states_cache), self._encoder, variant=variant)
         if not self.is_frozen:
             freeze_lowest(self._encoder, options.encoder.freeze_layers, option="head.encoder.freeze_layers")
@@ -212,7 +213,7 @@ class EncoderInputs:
             marks_target=kind.uses_target and not kind.needs_encoder,
             frozen=self.is_frozen,
             cache=cache,
-            in_bf16=in_bf16,
+            in_bf16=bf16,
         )
 
     def parameter_groups(self, head: Head) -> list[dict[str, Any]] | None:

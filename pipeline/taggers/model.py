@@ -32,7 +32,7 @@ from pipeline.taggers.data import (
 from pipeline.taggers.schemes import ScoredSpan, Span, TagScheme
 from pipeline.taggers.windows import join_windows
 from pipeline.text.normalise import BREAK
-from pipeline.training import JsonLinesLog, compute_device, n_threads, train
+from pipeline.training import JsonLinesLog, compute_device, in_bf16, n_threads, train
 
 logger = logging.getLogger(__name__)
 
@@ -224,8 +224,8 @@ class TaggerModel:
         found: dict[int, list[ScoredSpan]] = {}
         device = compute_device()
         self.network_.to(device)
-        in_bf16 = torch.autocast(device.type, torch.bfloat16, enabled=config.training.mixed_precision == "bf16")
-        with n_threads(self.threads), torch.inference_mode(), in_bf16:
+        precision = torch.autocast(device.type, torch.bfloat16, enabled=in_bf16(config.training))
+        with n_threads(self.threads), torch.inference_mode(), precision:
             for batch in batches.epoch():
                 moved = batch.to(device)
                 for index, span in read(self.network_(moved), moved.window):

@@ -166,7 +166,9 @@ class _Training:
         return f"two_stage_{name}" if self.config.mode == "fused" else name
 
     def _fit_joint_stage(self, key: str) -> str:
-        options = {**asdict(self.config.joint), "ranking": None, "max_entities": self.config.rerank.max_entities}
+        # What is done with the tagger's answers does not change it.
+        unused = {"ranking": None, "shares_tagger": None}
+        options = {**asdict(self.config.joint), **unused, "max_entities": self.config.rerank.max_entities}
         return self._stage("joint", key, asdict(self.config.tagger), options, work=self._fit_joint)
 
     def _fit_joint(self) -> list[Path]:

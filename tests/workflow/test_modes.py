@@ -110,7 +110,24 @@ def test_each_mode_has_the_stages_it_needs(own: dict[str, RunFolder], reranked: 
     assert stages(own["joint"]) == {"joint"}
     assert stages(reranked["joint"]) == {"joint", "rerank"}
     assert stages(own["fused"]) == stages(reranked["fused"]) == {"joint", "tagger", "rerank", "sentiment"}
-    assert Parts.of(Config()) == Parts(tagger=False, joint=False, reranker=True, sentiment=True)
+    assert Parts.of(Config()) == Parts(tagger=False, joint=False, reranker=True, cross=False, sentiment=True)
+
+
+def test_one_tagger_may_serve_both_halves(
+    reranked: dict[str, RunFolder], train_file: Path, models: Path, articles: list[Article]
+) -> None:
+    run = RunFolder.create(models, "shared")
+    config = options("mode=fused", "joint.shares_tagger=true")
+    train(TrainRequest([train_file], config, reuse=tuple(reranked.values())), run)
+    assert stages(run) == {"joint", "rerank", "sentiment"}
+    # The same spans, so the same entities as mode joint; the emotions are averages.
+    shared, joint = (read_table(one.oof("rerank")) for one in (run, reranked["joint"]))
+    assert shared.equals(joint)
+    assert run.stage_seconds()["joint"] == reranked["joint"].stage_seconds()["joint"]
+    predicted = Predictor.load(run.path).predict(articles)
+    alone = Predictor.load(reranked["joint"].path).predict(articles)
+    names = [[[entity.name for entity in answer.entities] for answer in answers] for answers in (predicted, alone)]
+    assert names[0] == names[1]
 
 
 def test_nothing_is_trained_twice(own: dict[str, RunFolder], reranked: dict[str, RunFolder]) -> None:
