@@ -76,6 +76,9 @@ def train(
     overrides: Set = None,
     run: RunName = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be trained, from how much, in how much memory.")
+    ] = False,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
 ) -> None:
@@ -86,8 +89,25 @@ def train(
     files = train_files or [default_train()]
     if train_files is None:
         logger.info("training file: %s", files[0])
+    if dry_run:
+        _plan(files, preset, config, overrides or [], limit, skip_bad_rows)
+        return
     trained = _train(files, dev, preset, config, overrides or [], run, resume, limit, skip_bad_rows)
     typer.echo(str(trained.path))
+
+
+def _plan(
+    files: list[Path], preset: str, file: Path | None, overrides: list[str], limit: int | None, skip_bad_rows: bool
+) -> None:
+    from pipeline.config import load_config
+
+    config = load_config(preset=preset, file=file, overrides=overrides)
+
+    from pipeline.workflow.dry_run import plan_training
+    from pipeline.workflow.train import TrainRequest
+
+    plan = plan_training(TrainRequest(files, config, limit=limit, skip_bad_rows=skip_bad_rows))
+    typer.echo("\n".join(plan.lines()))
 
 
 def _train(

@@ -72,7 +72,9 @@ def _started(workers: int) -> Iterator[Any]:
     try:
         import ray
     except ImportError as error:
-        raise ConfigError("--engine ray: Ray is not installed", hint="pip install -r requirements-cluster.txt") from error
+        raise ConfigError(
+            "--engine ray: Ray is not installed", hint="pip install -r requirements-cluster.txt"
+        ) from error
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     try:
         if ADDRESS in os.environ:

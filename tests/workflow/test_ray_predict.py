@@ -24,7 +24,9 @@ needs_ray = [
     pytest.mark.slow,  # Ray takes 10 to 20 seconds to start and stop
     pytest.mark.enable_socket,  # its processes talk over this machine's own network
     pytest.mark.filterwarnings("ignore"),
-    pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="Ray is not installed (requirements-cluster.txt)"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("ray") is None, reason="Ray is not installed (requirements-cluster.txt)"
+    ),
 ]
 
 
