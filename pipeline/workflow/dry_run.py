@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from pipeline.config import Config, TrainingConfig
 from pipeline.encoders import encoder_folder, restore_encoder
@@ -57,8 +58,8 @@ class TrainingPlan:
             f"stages: {', '.join(self.stages)}",
         ]
         found += [
-            f"{work.stage}: {work.encoder}, {work.n_parameters / 1e6:.1f} million parameters, {work.n_models} trainings "
-            f"of about {work.tokens / max(work.n_models, 1) / 1e6:.2f} million tokens each, "
+            f"{work.stage}: {work.encoder}, {work.n_parameters / 1e6:.1f} million parameters, "
+            f"{work.n_models} trainings of about {work.tokens / max(work.n_models, 1) / 1e6:.2f} million tokens each, "
             f"about {work.memory_bytes / 2**30:.1f} GiB at a time"
             for work in self.encoders
         ]
@@ -114,12 +115,17 @@ def _encoder_work(config: Config, parts: Parts, articles: Sequence[Article]) -> 
         yield _work("cross", cross.encoder.name, config.n_folds, texts * width, width, cross.encoder.training, rows)
     if parts.sentiment and head.encoder_mode == "fine_tuned":
         for name in (name for name in config.sentiment.members if name in HEADS):
-            if head.embedding == "encoder" or resolve(HEADS, name, kind="head").needs_encoder:
+            if head.embedding == "encoder" or _needs_encoder(name):
                 width = config.sentiment.max_context_chars
                 tokens = n_entities * width
                 yield _work(
                     f"sentiment {name}", head.encoder.name, config.n_folds, tokens, width, head.encoder.training
                 )
+
+
+def _needs_encoder(head: str) -> bool:
+    kind: Any = resolve(HEADS, head, kind="head")
+    return bool(kind.needs_encoder)
 
 
 def _work(
