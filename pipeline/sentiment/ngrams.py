@@ -31,8 +31,11 @@ class NgramCounter:
             raise ValueError(f"n-grams have 1 to {MAX_CHARS} characters")
         self.sizes = sizes
         characters = np.zeros((MAX_CHARS, len(terms)), dtype=np.int64)
-        for column, term in enumerate(terms):
-            characters[: len(term), column] = _characters(term)
+        lengths = np.fromiter(map(len, terms), np.int64, len(terms))
+        for length in range(1, MAX_CHARS + 1):
+            columns = np.flatnonzero(lengths == length)
+            joined = _characters("".join([terms[column] for column in columns]))
+            characters[:length, columns] = joined.reshape(-1, length).T
         codes = _codes(characters)
         self._columns = np.argsort(codes)
         self._known = codes[self._columns]
