@@ -197,11 +197,11 @@ def compare_with_naive(run: Path, articles: Sequence[Article], n: int) -> list[d
         raise SystemExit(f"{run}: has no reranker, so no features")
     names = list(reranking.extractor.dictionary)
     jieba.lcut("预热")
-    reranking.offered(articles[0], None)
+    reranking.offered(Document.of(articles[0]), None)
     for article in islice(articles, n):
         document = Document.of(article)
         with watch("candidates"):
-            offered = reranking.offered(article, None)
+            offered = reranking.offered(document, None)
         with watch("features"):
             features = reranking.extractor.describe(offered)
         with watch("naive candidates"):

@@ -273,7 +273,7 @@ def locate(document: Document, words: Words, sources: dict[str, int]) -> Candida
     found: defaultdict[str, list[int]] = defaultdict(list)
     for start, stop in Matcher(key for key in sources if SEPARATOR not in key).find(text):
         found[text[start:stop]].append(start)
-    keys = sorted(found, key=lambda key: (found[key][0], -len(key)))
+    keys = [key for _, _, key in sorted((starts[0], -len(key), key) for key, starts in found.items())]
     counts = np.fromiter((len(found[key]) for key in keys), np.int64, len(keys))
     return CandidateSet(
         document,

@@ -49,6 +49,12 @@ class Matcher:
     def __len__(self) -> int:
         return len(self._automaton)
 
+    def find_anywhere(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the half-open span of every name in a normalised text, by its end, inside Latin runs too."""
+        if not self._is_empty:
+            for last, length in self._automaton.iter(text):
+                yield last + 1 - length, last + 1
+
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the half-open span of every name in a normalised text, by its end.
 

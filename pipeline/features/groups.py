@@ -13,8 +13,10 @@ from functools import cache
 import numpy as np
 
 from pipeline.candidates import NAME_SUFFIXES, Source
+from pipeline.dictionary import Matcher
 from pipeline.features.context import Columns, FeatureContext, rank_descending
 from pipeline.tagging import tagger_columns
+from pipeline.text import SEPARATOR
 
 _OPENING = np.array([ord(char) for char in "《“「『‘【[(\"'"])
 _TAG_CLASSES = ("n", "nr", "ns", "nt", "nz", "v", "a", "m", "eng", "j", "other", "unknown")
@@ -128,7 +130,7 @@ def _suffix_rank(key: str) -> float:
 def words(context: FeatureContext) -> Columns:
     """Part of speech of the name and its neighbours, and how well segmentation agrees with it."""
     segmenter, bounds = context.segmenter, context.word_starts
-    classes = np.array([_tag_class(segmenter.tag(form)) for form in context.candidates.words.forms] or [0])
+    classes = np.array(list(map(_tag_class, segmenter.tags(context.candidates.words.forms))) or [0])
     first = np.searchsorted(bounds, context.starts, side="right") - 1
     last = np.searchsorted(bounds, context.stops, side="left") - 1
     aligned = (bounds[first] == context.starts) & (bounds[last + 1] == context.stops)
@@ -139,7 +141,7 @@ def words(context: FeatureContext) -> Columns:
     verb = _TAG_CLASSES.index("v")
     keys = context.candidates.keys
     return {
-        "whole_tag": np.array([_tag_class(segmenter.tag(key)) for key in keys]),
+        "whole_tag": np.array(list(map(_tag_class, segmenter.tags(keys)))),
         "first_tag": classes[first[at_first]],
         "last_tag": classes[last[at_first]],
         "n_words": (last - first + 1)[at_first],
@@ -170,17 +172,14 @@ def nesting(context: FeatureContext) -> Columns:
     keys = context.candidates.keys
     rows = {key: row for row, key in enumerate(keys)}
     inner_tf, outer_tf, n_outer = ([0] * len(keys) for _ in range(3))
-    part_lengths = sorted({len(key) for key in keys} - {1})
-    for row, key in enumerate(keys):
-        for length in part_lengths:
-            if length >= len(key):
-                break
-            for start in range(len(key) - length + 1):
-                part = rows.get(key[start : start + length])
-                if part is not None:
-                    inner_tf[row] = max(inner_tf[row], tf[part])
-                    outer_tf[part] = max(outer_tf[part], tf[row])
-                    n_outer[part] += 1
+    joined = SEPARATOR.join(keys)  # no key holds it, so no key is found across two
+    holders = np.repeat(np.arange(len(keys)), context.candidates.lengths + 1).tolist()
+    for start, stop in Matcher(keys).find_anywhere(joined):
+        row, part = holders[start], rows[joined[start:stop]]
+        if stop - start > 1 and part != row:
+            inner_tf[row] = max(inner_tf[row], tf[part])
+            outer_tf[part] = max(outer_tf[part], tf[row])
+            n_outer[part] += 1
     return {
         "free_share": 1 - context.per_candidate_share(_covered(context, repeated)),
         "free_of_names_share": 1 - context.per_candidate_share(_covered(context, named)),

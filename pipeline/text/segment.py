@@ -108,6 +108,11 @@ class Segmenter:
         """Return the dictionary's part of speech of a word, '' where it has none."""
         return self._tags.get(word, "")
 
+    def tags(self, words: Iterable[str]) -> list[str]:
+        """Return ``tag`` of several words."""
+        tag_of = self._tags.get
+        return [tag_of(word, "") for word in words]
+
     def log_frequencies(self, words: Iterable[str]) -> list[float]:
         """Return ``log_frequency`` of several words."""
         score_of, unknown = self._scores.get, self._log_unknown
