@@ -34,7 +34,7 @@ class NgramCounter:
         lengths = np.fromiter(map(len, terms), np.int64, len(terms))
         for length in range(1, MAX_CHARS + 1):
             columns = np.flatnonzero(lengths == length)
-            joined = _characters("".join([terms[column] for column in columns]))
+            joined = _characters("".join([terms[column] for column in columns.tolist()]))
             characters[:length, columns] = joined.reshape(-1, length).T
         codes = _codes(characters)
         self._columns = np.argsort(codes)
