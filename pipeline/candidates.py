@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntFlag
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -65,12 +66,12 @@ _TITLE_MARKS = re.compile(r"《([^《》\n]{1,40})》")
 _QUOTES = re.compile(r"[“「『‘\"【\[(]([^“”「」『』‘’\"【】\[\]()\n]{1,20})[”」』’\"】\])]")
 _LATIN_UNIT = r"[a-z0-9][a-z0-9.+#&'·_/-]*"
 _LATIN = re.compile(rf"{_LATIN_UNIT}(?: {_LATIN_UNIT}){{0,4}}")
-_MARKS = "《》“”‘’「」『』\"'[]【】()〈〉 "
+_MARKS = str.maketrans("", "", "《》“”‘’「」『』\"'[]【】()〈〉 ")
 
 
 def bare_key(key: str) -> str:
     """Return a key without title marks, quotes, brackets and blanks: spellings of one name share it."""
-    return "".join(char for char in key if char not in _MARKS) or key
+    return key.translate(_MARKS) or key
 
 
 @dataclass(frozen=True)
@@ -167,13 +168,16 @@ class CandidateGenerator:
             for source, matcher in ((Source.DICTIONARY, dictionary), (Source.GOLD, gold_names))
             if matcher is not None
         ]
+        self._facts = lru_cache(maxsize=2**16)(self._describe_word)
 
     def generate(self, document: Document, tagged: Iterable[str] = ()) -> CandidateSet:
         """Return every candidate of an article, in order of first occurrence; ``tagged`` are the tagger's."""
         words = self.segmenter.cut(document.text)
         sources: dict[str, int] = {}
-        for key, source in self._offers(document, words):
-            sources[key] = sources.get(key, 0) | source
+        for source, keys in self._offers(document, words):
+            bit = int(source)
+            for key in keys:
+                sources[key] = sources.get(key, 0) | bit
         for key in tagged:
             if len(key) <= self.config.max_chars:
                 sources[key] = sources.get(key, 0) | Source.TAGGER
@@ -184,61 +188,80 @@ class CandidateGenerator:
         spelt = [not all(document.has_reference_blank(*span) for span in found.spans(row)) for row in range(len(found))]
         return found.take(np.flatnonzero(spelt))
 
-    def _offers(self, document: Document, words: Words) -> Iterator[tuple[str, Source]]:
+    def _offers(self, document: Document, words: Words) -> Iterator[tuple[Source, Iterable[str]]]:
         text, max_chars = document.text, self.config.max_chars
         yield from self._words(document, words)
         for source, matcher in self._matchers:
-            for start, stop in matcher.find(text):
-                yield text[start:stop], source
+            yield source, {text[start:stop] for start, stop in matcher.find(text)}
         for match in _TITLE_MARKS.finditer(text):
-            yield from _trimmed(match.group(), Source.TITLE_MARKS)
-            yield from _trimmed(match[1], Source.TITLE_MARKS)
-        for match in _QUOTES.finditer(text):
-            yield from _trimmed(match[1], Source.QUOTES)
-        for match in _LATIN.finditer(text):
-            if len(match.group()) <= max_chars:
-                yield from _trimmed(match.group().rstrip(".&'·_/- "), Source.LATIN)
+            yield Source.TITLE_MARKS, _trimmed(match.group(), match[1])
+        yield Source.QUOTES, _trimmed(*(match[1] for match in _QUOTES.finditer(text)))
+        runs = (match.group() for match in _LATIN.finditer(text))
+        yield Source.LATIN, _trimmed(*(run.rstrip(".&'·_/- ") for run in runs if len(run) <= max_chars))
 
-    def _words(self, document: Document, words: Words) -> Iterator[tuple[str, Source]]:
+    def _words(self, document: Document, words: Words) -> Iterator[tuple[Source, Iterable[str]]]:
         """Yield words, and runs of words that stand in the title, occur again, or look like a name."""
-        forms, starts, text = words.forms, words.starts, document.text
-        tags = [self.segmenter.tag(form) for form in forms]
-        is_word = [any(char.isalnum() for char in form) for form in forms]
-        is_edge = [word and tag not in FUNCTION_TAGS for word, tag in zip(is_word, tags, strict=True)]
-        is_noun = [not tag or tag[0] in NOMINAL for tag in tags]
-        lead_stop = document.content_start + LEAD_CHARS
-        runs: Counter[str] = Counter()
-        for first, form in enumerate(forms):
-            if not is_edge[first]:
+        starts, text, max_chars = words.starts, document.text, self.config.max_chars
+        content_start, lead_stop = document.content_start, document.content_start + LEAD_CHARS
+        facts = [self._facts(form) for form in words.forms]
+        yield Source.WORD, {form for form, fact in zip(words.forms, facts, strict=True) if fact.is_candidate}
+        named: set[str] = set()
+        runs: list[str] = []
+        for first, fact in enumerate(facts):
+            if not fact.is_edge:
                 continue
-            if 1 < len(form) <= self.config.max_chars:
-                yield form, Source.WORD
-            n_words, nominal = 1, is_noun[first]
-            for last in range(first + 1, len(forms)):
-                if not is_word[last]:
-                    if forms[last] in _JOINERS:
+            start, n_words, nominal = starts[first], 1, fact.is_noun
+            longest = start + max_chars
+            for last in range(first + 1, len(facts)):
+                fact = facts[last]
+                if not fact.is_word:
+                    if fact.joins:
                         continue
                     break
                 n_words += 1
-                nominal = nominal and is_noun[last]
                 stop = starts[last + 1]
-                if n_words > self.config.max_words or stop - starts[first] > self.config.max_chars:
+                if n_words > self.config.max_words or stop > longest:
                     break
-                if is_edge[last]:
-                    run = text[starts[first] : stop]
-                    named = nominal and (stop <= lead_stop or forms[last].endswith(NAME_SUFFIXES))
-                    if named or stop <= document.content_start:
-                        yield run, Source.WORDS
-                    runs[run] += 1
-        for run, count in runs.items():
-            if count > 1:
-                yield run, Source.WORDS
+                nominal = nominal and fact.is_noun
+                if fact.is_edge:
+                    run = text[start:stop]
+                    runs.append(run)
+                    if stop <= content_start or (nominal and (stop <= lead_stop or fact.ends_name)):
+                        named.add(run)
+        yield Source.WORDS, named
+        yield Source.WORDS, [run for run, count in Counter(runs).items() if count > 1]
+
+    def _describe_word(self, form: str) -> _WordFacts:
+        tag = self.segmenter.tag(form)
+        is_word = form.isalnum() or any(char.isalnum() for char in form)
+        is_edge = is_word and tag not in FUNCTION_TAGS
+        return _WordFacts(
+            is_word=is_word,
+            is_edge=is_edge,
+            is_noun=not tag or tag[0] in NOMINAL,
+            is_candidate=is_edge and 1 < len(form) <= self.config.max_chars,
+            joins=form in _JOINERS,
+            ends_name=form.endswith(NAME_SUFFIXES),
+        )
 
 
-def _trimmed(key: str, source: Source) -> Iterator[tuple[str, Source]]:
-    key = key.strip()
-    if any(char.isalnum() for char in key) and (len(key) > 1 or not key.isascii()):
-        yield key, source
+class _WordFacts(NamedTuple):
+    """What decides whether a word takes part in a candidate."""
+
+    is_word: bool
+    is_edge: bool
+    """May begin and end a candidate."""
+    is_noun: bool
+    is_candidate: bool
+    joins: bool
+    """A mark that may stand between the words of a name."""
+    ends_name: bool
+
+
+def _trimmed(*keys: str) -> list[str]:
+    """Return keys without outer blanks; those without letters and digits, and single ASCII characters, are left out."""
+    stripped = (key.strip() for key in keys)
+    return [key for key in stripped if any(map(str.isalnum, key)) and (len(key) > 1 or not key.isascii())]
 
 
 def locate(document: Document, words: Words, sources: dict[str, int]) -> CandidateSet:
@@ -247,10 +270,10 @@ def locate(document: Document, words: Words, sources: dict[str, int]) -> Candida
     A key that holds a line break is never found: it could begin in the title and end in the content.
     """
     text = document.text
-    found: dict[str, list[int]] = {}
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for start, stop in Matcher(key for key in sources if SEPARATOR not in key).find(text):
-        found.setdefault(text[start:stop], []).append(start)
-    keys = sorted(found, key=lambda key: (found[key][0], -len(key)))
+        found[text[start:stop]].append(start)
+    keys = [key for _, _, key in sorted((starts[0], -len(key), key) for key, starts in found.items())]
     counts = np.fromiter((len(found[key]) for key in keys), np.int64, len(keys))
     return CandidateSet(
         document,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,6 +29,9 @@ def _is_latin(char: str) -> bool:
     return char.isascii() and char.isalnum()
 
 
+_LATIN_RUN = re.compile(r"[a-zA-Z0-9]{2,}")
+
+
 class Matcher:
     """All occurrences of a fixed set of normalised names, overlapping ones included."""
 
@@ -45,6 +49,12 @@ class Matcher:
     def __len__(self) -> int:
         return len(self._automaton)
 
+    def find_anywhere(self, text: str) -> Iterator[tuple[int, int]]:
+        """Yield the half-open span of every name in a normalised text, by its end, inside Latin runs too."""
+        if not self._is_empty:
+            for last, length in self._automaton.iter(text):
+                yield last + 1 - length, last + 1
+
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the half-open span of every name in a normalised text, by its end.
 
@@ -52,9 +62,11 @@ class Matcher:
         """
         if self._is_empty:
             return
+        runs = (run.span() for run in _LATIN_RUN.finditer(text))  # has_word_boundaries, once for the whole text
+        inside = {position for start, stop in runs for position in range(start + 1, stop)}
         for last, length in self._automaton.iter(text):
             start, stop = last + 1 - length, last + 1
-            if has_word_boundaries(text, start, stop):
+            if start not in inside and stop not in inside:
                 yield start, stop
 
 

@@ -51,7 +51,7 @@ def pruning_matrix(candidates: CandidateSet, segmenter: Segmenter) -> np.ndarray
         first / max(len(candidates.document.text), 1),
         length,
         length**2,
-        np.array([segmenter.log_frequency(key) for key in candidates.keys]),
+        np.array(segmenter.log_frequencies(candidates.keys)),
         tagger["max"],
         tagger["title_max"],
         *((candidates.sources & int(source)) > 0 for source in Source),

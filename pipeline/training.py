@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
@@ -78,6 +79,10 @@ def train(
     is left in evaluation mode, on the CPU, with the state of its best epoch; equal figures keep the earlier.
     Batches left over at the very end, fewer than ``config.accumulate_batches``, make no step.
 
+    Where several processes call this together (accelerate's or torch's launcher), each trains on a batch in turn and
+    gradients are averaged: two processes take the steps of one with batches of twice the size. Batches of an epoch
+    that do not go round are left out.
+
     Args:
         model: trained in place.
         batches: training batches.
@@ -88,14 +93,15 @@ def train(
         seed: of everything random in training; the model's own first weights are the caller's.
         parameters: groups with options of their own, as the optimiser takes them; None trains all alike.
     """
-    set_seed(seed)
     started = time.perf_counter()
     accelerator = Accelerator(
         gradient_accumulation_steps=config.accumulate_batches, mixed_precision="bf16" if in_bf16(config) else "no"
     )
+    set_seed(seed, device_specific=True)  # of the first process ``seed`` itself
+    n_batches = len(batches) // accelerator.num_processes
     groups = model.parameters() if parameters is None else list(parameters)
     optimizer = torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
-    n_steps = len(batches) * config.max_epochs // config.accumulate_batches
+    n_steps = n_batches * config.max_epochs // config.accumulate_batches
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, warmup_then_linear(n_steps, config.warmup_fraction))
     network, optimizer = accelerator.prepare(model, optimizer)
     best: tuple[float, dict[str, Any]] | None = None
@@ -104,7 +110,8 @@ def train(
         for epoch in range(config.max_epochs):
             network.train()
             total = 0.0
-            for batch in batches.epoch(epoch):
+            first, rounds = accelerator.process_index, accelerator.num_processes
+            for batch in islice(batches.epoch(epoch), first, n_batches * rounds, rounds):
                 with accelerator.accumulate(network):
                     value = loss(network, batch.to(accelerator.device))
                     accelerator.backward(value)
@@ -127,7 +134,7 @@ def train(
             yield EpochReport(
                 epoch=epoch,
                 step=step,
-                loss=total / max(1, len(batches)),
+                loss=float(accelerator.reduce(torch.tensor(total / max(1, n_batches), dtype=torch.float64), "mean")),
                 learning_rate=float(schedule.get_last_lr()[0]),
                 figure=figure,
                 is_best=is_best,

@@ -37,6 +37,8 @@ def test_finds_what_a_double_loop_finds(wanted: list[str], text: str) -> None:
     found = list(Matcher(wanted).find(text))
     assert sorted(found) == naive_find(text, wanted)
     assert [stop for _, stop in found] == sorted(stop for _, stop in found)
+    anywhere = [(a, b) for a in range(len(text)) for b in range(a + 1, len(text) + 1) if text[a:b] in wanted]
+    assert sorted(Matcher(wanted).find_anywhere(text)) == anywhere
 
 
 @given(st.text(max_size=20), st.data())

@@ -6,6 +6,7 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,6 +37,13 @@ Set = Annotated[
 ]
 
 
+class Engine(StrEnum):
+    """What runs the workers of a prediction."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
 def audit(
     files: Annotated[list[Path], typer.Argument(help="JSON lines, plain or .gz.", metavar="FILE...")],
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write the figures as JSON.")] = None,
@@ -63,11 +71,14 @@ def train(
     dev: Annotated[
         Path | None, typer.Option(help="Labelled articles to score the finished run on.", metavar="FILE")
     ] = None,
-    preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options: cpu, fast, full, tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
     run: RunName = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be trained, from how much, in how much memory.")
+    ] = False,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
 ) -> None:
@@ -78,8 +89,25 @@ def train(
     files = train_files or [default_train()]
     if train_files is None:
         logger.info("training file: %s", files[0])
+    if dry_run:
+        _plan(files, preset, config, overrides or [], limit, skip_bad_rows)
+        return
     trained = _train(files, dev, preset, config, overrides or [], run, resume, limit, skip_bad_rows)
     typer.echo(str(trained.path))
+
+
+def _plan(
+    files: list[Path], preset: str, file: Path | None, overrides: list[str], limit: int | None, skip_bad_rows: bool
+) -> None:
+    from pipeline.config import load_config
+
+    config = load_config(preset=preset, file=file, overrides=overrides)
+
+    from pipeline.workflow.dry_run import plan_training
+    from pipeline.workflow.train import TrainRequest
+
+    plan = plan_training(TrainRequest(files, config, limit=limit, skip_bad_rows=skip_bad_rows))
+    typer.echo("\n".join(plan.lines()))
 
 
 def _train(
@@ -163,6 +191,9 @@ def predict(
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes; the run's own number by default.", metavar="N")
     ] = None,
+    engine: Annotated[
+        Engine, typer.Option(help="What runs the workers; ray starts here, or joins the cluster of RAY_ADDRESS.")
+    ] = Engine.LOCAL,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
 ) -> None:
@@ -173,7 +204,7 @@ def predict(
     source = input_file or default_input()
     if input_file is None:
         logger.info("input: %s", source)
-    typer.echo(str(_predict(run, source, output, details, workers, limit, skip_bad_rows)))
+    typer.echo(str(_predict(run, source, output, details, workers, engine, limit, skip_bad_rows)))
 
 
 def _predict(
@@ -182,6 +213,7 @@ def _predict(
     output: Path | None,
     details: Path | None,
     workers: int | None,
+    engine: Engine,
     limit: int | None,
     skip_bad_rows: bool,
 ) -> Path:
@@ -202,8 +234,12 @@ def _predict(
     distinct_outputs(target, target.parent / f"{target.stem}.csv", details, inputs=(source,))
     logger.info("run: %s", run.path)
 
-    from pipeline.workflow.predict import predict_stream
     from pipeline.workflow.run_config import load_run_config
+
+    if engine is Engine.RAY:
+        from pipeline.workflow.ray_predict import predict_on_ray as predict_stream
+    else:
+        from pipeline.workflow.predict import predict_stream
 
     with SubmissionWriter(target, details=details) as writer:
         predictions = predict_stream(run, articles, workers=workers or load_run_config(run.config).workers)
@@ -286,7 +322,7 @@ def demo(
     typer.echo(f"run folder: {run.path}")
     _headline("predict")
     details = SUBMISSIONS / f"{run.name}.details.jsonl"
-    submission = _predict(run.name, test_file, None, details, None, None, False)
+    submission = _predict(run.name, test_file, None, details, None, Engine.LOCAL, None, False)
     typer.echo(f"upload file: {submission}\ntable: {submission.with_suffix('.csv')}\ndetails: {details}")
     _headline("check")
     failed = _check(submission, test_file)

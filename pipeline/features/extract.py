@@ -123,9 +123,20 @@ class Extractor:
         self._generators: dict[int | None, CandidateGenerator] = {}
 
     def candidates(
-        self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
+        self,
+        article: Article,
+        fold: int | None = None,
+        spans: Sequence[ScoredSpan] | None = None,
+        document: Document | None = None,
     ) -> CandidateSet:
-        """Return every candidate of an article, unpruned; ``spans`` are the tagger's, in a run with a tagger."""
+        """Return every candidate of an article, unpruned.
+
+        Args:
+            article: the article.
+            fold: of a training article.
+            spans: the tagger's, in a run with a tagger.
+            document: the normalised article, where there is one already.
+        """
         if fold not in self._generators:
             names = [name for name, folds in self.gold_names.items() if any(other != fold for other in folds)]
             self._generators[fold] = CandidateGenerator(
@@ -134,7 +145,7 @@ class Extractor:
                 dictionary=self._dictionary,
                 gold_names=Matcher(names) if names else None,
             )
-        document = Document.of(article)
+        document = document or Document.of(article)
         found = self._generators[fold].generate(document, tagger_keys(document, spans or ()))
         return replace(found, tagged=spans)
 

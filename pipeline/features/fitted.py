@@ -26,7 +26,7 @@ def hit_rate(keys: Sequence[str], counts: KeyCounts, smoothing: float) -> Column
     """How often the name was gold in the fitted articles."""
     offered_and_gold = counts.lookup(keys)
     return {
-        "hit_rate": counts.hit_rates(keys, smoothing),
+        "hit_rate": counts.shrunk(offered_and_gold, smoothing),
         "n_offered": offered_and_gold[:, 0],
         "n_gold": offered_and_gold[:, 1],
     }

@@ -7,15 +7,20 @@ entry of a group's result; a new group is one function here and one line in ``GR
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Set
+from functools import cache
 
 import numpy as np
 
 from pipeline.candidates import NAME_SUFFIXES, Source
+from pipeline.dictionary import Matcher
 from pipeline.features.context import Columns, FeatureContext, rank_descending
 from pipeline.tagging import tagger_columns
+from pipeline.text import SEPARATOR
 
 _OPENING = np.array([ord(char) for char in "《“「『‘【[(\"'"])
 _TAG_CLASSES = ("n", "nr", "ns", "nt", "nz", "v", "a", "m", "eng", "j", "other", "unknown")
+_SUFFIX_RANK = {ending: rank for rank, ending in enumerate(NAME_SUFFIXES)}
 _SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔"
     "钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤温康施文牛樊葛邢安齐"
@@ -46,7 +51,8 @@ def title(context: FeatureContext) -> Columns:
     title_tf = context.per_candidate_sum(context.in_title)
     in_title = title_tf > 0
     keys = context.candidates.keys
-    covered = [_covered_share(key, title_text) for key in keys]
+    known = {title_text[index : index + size] for size in (1, 2) for index in range(len(title_text))}
+    covered = [_covered_share(key, known) for key in keys]
     return {
         "title_tf": title_tf,
         "title_position": np.where(in_title, context.first / length, np.nan),
@@ -57,10 +63,10 @@ def title(context: FeatureContext) -> Columns:
     }
 
 
-def _covered_share(key: str, title_text: str) -> float:
-    """Share of the key's adjacent character pairs that stand in the title."""
+def _covered_share(key: str, known: Set[str]) -> float:
+    """Share of the key's adjacent character pairs (of a single character, itself) that are among the title's."""
     pairs = [key[index : index + 2] for index in range(len(key) - 1)] or [key]
-    return sum(pair in title_text for pair in pairs) / len(pairs)
+    return sum(map(known.__contains__, pairs)) / len(pairs)
 
 
 def positions(context: FeatureContext) -> Columns:
@@ -94,27 +100,37 @@ def positions(context: FeatureContext) -> Columns:
 def shape(context: FeatureContext) -> Columns:
     """The characters of the name itself."""
     keys = context.candidates.keys
-    latin = [sum(char.isascii() and char.isalpha() for char in key) for key in keys]
-    digits = [sum(char.isdigit() for char in key) for key in keys]
-    han = [sum("\u4e00" <= char <= "\u9fff" for char in key) for key in keys]
-    suffix = {ending: rank for rank, ending in enumerate(NAME_SUFFIXES)}
+    lengths = context.candidates.lengths
+    digits = np.array([sum(map(str.isdigit, key)) for key in keys])
+    # Characters of all keys in a row; lower case, since keys are normalised.
+    codes = np.frombuffer("".join(keys).encode("utf-32-le"), dtype=np.uint32)
+    begins = np.cumsum(lengths) - lengths
+    latin, han = (
+        np.add.reduceat((codes >= ord(first)) & (codes <= ord(last)), begins, dtype=np.int64)
+        for first, last in ("az", "\u4e00\u9fff")
+    )
     return {
-        "length": context.candidates.lengths,
-        "n_latin": np.array(latin),
-        "n_digits": np.array(digits),
-        "n_other": context.candidates.lengths - np.array(latin) - np.array(digits) - np.array(han),
+        "length": lengths,
+        "n_latin": latin,
+        "n_digits": digits,
+        "n_other": lengths - latin - digits - han,
         "has_blank": np.array([" " in key for key in keys]),
         "has_marks": np.array([unicodedata.category(key[0])[0] == "P" for key in keys]),
         "looks_like_person": np.array([key[0] in _SURNAMES and 2 <= len(key) <= 3 for key in keys]),
-        "suffix": np.array([next((suffix[key[-n:]] for n in (3, 2, 1) if key[-n:] in suffix), np.nan) for key in keys]),
+        "suffix": np.array([_suffix_rank(key) for key in keys]),
         "repeats_character": np.array([len(set(key)) < len(key) for key in keys]),
     }
+
+
+def _suffix_rank(key: str) -> float:
+    """Return the place of the longest known ending of a key, NaN where it has none."""
+    return next((_SUFFIX_RANK[key[-n:]] for n in (3, 2, 1) if key[-n:] in _SUFFIX_RANK), np.nan)
 
 
 def words(context: FeatureContext) -> Columns:
     """Part of speech of the name and its neighbours, and how well segmentation agrees with it."""
     segmenter, bounds = context.segmenter, context.word_starts
-    classes = np.array([_tag_class(segmenter.tag(form)) for form in context.candidates.words.forms] or [0])
+    classes = np.array(list(map(_tag_class, segmenter.tags(context.candidates.words.forms))) or [0])
     first = np.searchsorted(bounds, context.starts, side="right") - 1
     last = np.searchsorted(bounds, context.stops, side="left") - 1
     aligned = (bounds[first] == context.starts) & (bounds[last + 1] == context.stops)
@@ -125,7 +141,7 @@ def words(context: FeatureContext) -> Columns:
     verb = _TAG_CLASSES.index("v")
     keys = context.candidates.keys
     return {
-        "whole_tag": np.array([_tag_class(segmenter.tag(key)) for key in keys]),
+        "whole_tag": np.array(list(map(_tag_class, segmenter.tags(keys)))),
         "first_tag": classes[first[at_first]],
         "last_tag": classes[last[at_first]],
         "n_words": (last - first + 1)[at_first],
@@ -134,10 +150,11 @@ def words(context: FeatureContext) -> Columns:
         "verb_before_share": context.per_candidate_share(before == verb),
         "noun_after_share": context.per_candidate_share(after <= 4),
         "noun_before_share": context.per_candidate_share(before <= 4),
-        "corpus_frequency": np.array([segmenter.log_frequency(key) for key in keys]),
+        "corpus_frequency": np.array(segmenter.log_frequencies(keys)),
     }
 
 
+@cache
 def _tag_class(tag: str) -> int:
     if not tag:
         return _TAG_CLASSES.index("unknown")
@@ -149,28 +166,26 @@ def _tag_class(tag: str) -> int:
 
 def nesting(context: FeatureContext) -> Columns:
     """How far occurrences are parts of longer candidates, and how far they hold shorter ones."""
-    tf = context.tf
-    repeated = tf[context.owner] > 1
+    tf = context.tf.tolist()
+    repeated = context.tf[context.owner] > 1
     named = (context.candidates.sources[context.owner] & int(Source.DICTIONARY | Source.TITLE_MARKS)) > 0
     keys = context.candidates.keys
     rows = {key: row for row, key in enumerate(keys)}
-    inner_tf = np.zeros(len(keys))
-    outer_tf = np.zeros(len(keys))
-    n_outer = np.zeros(len(keys))
-    for row, key in enumerate(keys):
-        for start in range(len(key)):
-            for stop in range(start + 2, len(key) + 1):
-                part = rows.get(key[start:stop])
-                if part is not None and part != row:
-                    inner_tf[row] = max(inner_tf[row], tf[part])
-                    outer_tf[part] = max(outer_tf[part], tf[row])
-                    n_outer[part] += 1
+    inner_tf, outer_tf, n_outer = ([0] * len(keys) for _ in range(3))
+    joined = SEPARATOR.join(keys)  # no key holds it, so no key is found across two
+    holders = np.repeat(np.arange(len(keys)), context.candidates.lengths + 1).tolist()
+    for start, stop in Matcher(keys).find_anywhere(joined):
+        row, part = holders[start], rows[joined[start:stop]]
+        if stop - start > 1 and part != row:
+            inner_tf[row] = max(inner_tf[row], tf[part])
+            outer_tf[part] = max(outer_tf[part], tf[row])
+            n_outer[part] += 1
     return {
         "free_share": 1 - context.per_candidate_share(_covered(context, repeated)),
         "free_of_names_share": 1 - context.per_candidate_share(_covered(context, named)),
-        "inner_ratio": inner_tf / tf,
-        "outer_ratio": outer_tf / tf,
-        "n_outer": n_outer,
+        "inner_ratio": np.array(inner_tf) / context.tf,
+        "outer_ratio": np.array(outer_tf) / context.tf,
+        "n_outer": np.array(n_outer),
     }
 
 

@@ -36,7 +36,10 @@ class KeyCounts:
 
         A key that was never offered gets the prior. ``smoothing`` is a pseudo-count; 0 gives the plain share.
         """
-        counts = self.lookup(keys)
+        return self.shrunk(self.lookup(keys), smoothing)
+
+    def shrunk(self, counts: np.ndarray, smoothing: float) -> np.ndarray:
+        """Return hit rates of what ``lookup`` gave, as ``hit_rates`` does."""
         weight = counts[:, 0] + smoothing
         rates = (counts[:, 1] + smoothing * self.prior) / np.where(weight > 0, weight, 1)
         return np.where(weight > 0, rates, self.prior)

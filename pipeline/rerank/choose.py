@@ -24,7 +24,8 @@ class NumberRule:
 
 def ranking(probs: np.ndarray, keys: Sequence[str], firsts: np.ndarray) -> list[int]:
     """Order candidates by probability; ties go to the earlier first mention, then to the name."""
-    return sorted(range(len(keys)), key=lambda row: (-probs[row], firsts[row], keys[row]))
+    ranks = list(zip((-probs).tolist(), firsts.tolist(), keys, strict=True))
+    return sorted(range(len(keys)), key=ranks.__getitem__)
 
 
 def distinct(order: Sequence[int], keys: Sequence[str]) -> Iterator[int]:

@@ -79,8 +79,8 @@ def tagger_columns(candidates: CandidateSet, spans: Sequence[ScoredSpan]) -> dic
         ``max`` relative to the article's best candidate; ``rival_max``, the best score of a span that overlaps
         a mention without being it.
     """
-    if not len(candidates):
-        return {name: np.zeros(0) for name in COLUMNS}
+    if not len(candidates) or not spans:
+        return {name: np.zeros(len(candidates)) for name in COLUMNS}
     document, begins = candidates.document, candidates.offsets[:-1]
     starts = candidates.starts.astype(np.int64)
     stops = starts + np.repeat(candidates.lengths, candidates.counts)

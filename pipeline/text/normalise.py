@@ -102,7 +102,7 @@ def normalise(raw: str) -> NormalisedText:
 def _add_plain(raw: str, start: int, stop: int, forms: list[str], starts: list[int], ends: list[int]) -> None:
     """Append the forms of ``raw[start:stop]``, which holds no reference, tag or URL."""
     parts = [_TABLE[char] for char in raw[start:stop]]
-    if all(len(part) == 1 for part in parts):
+    if len("".join(parts)) == stop - start and "" not in parts:  # each is one character
         forms.extend(parts)
         starts.extend(range(start, stop))
         ends.extend(range(start + 1, stop + 1))

@@ -212,7 +212,7 @@ class Predictor:
 
     def _offered(self, article: Article, heard: Heard) -> CandidateSet:
         if self.reranking is not None:
-            return self.reranking.offered(article, heard.spans)
+            return self.reranking.offered(heard.document, heard.spans)
         keys = heard.votes.keys if heard.votes is not None else []
         words = default_segmenter().cut(heard.document.text)
         return locate(heard.document, words, dict.fromkeys(keys, int(Source.TAGGER)))

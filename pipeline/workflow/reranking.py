@@ -16,8 +16,8 @@ from pipeline.features import Extractor, KeyCounts
 from pipeline.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
 from pipeline.relevance import RelevanceStage, article_pairs, with_relevance
 from pipeline.rerank import NumberRule, RerankStage, choose, distinct, ranking
-from pipeline.schema import Article
 from pipeline.taggers.schemes import ScoredSpan
+from pipeline.text import Document
 from pipeline.workflow.modes import Parts
 
 
@@ -101,9 +101,9 @@ class Reranking:
         """The number rule that belongs to the final probabilities."""
         return (self.cross or self.stage).rule_
 
-    def offered(self, article: Article, spans: Sequence[ScoredSpan] | None) -> CandidateSet:
+    def offered(self, document: Document, spans: Sequence[ScoredSpan] | None) -> CandidateSet:
         """Return every candidate of an article, before pruning; ``spans`` are a tagger's, in a run with one."""
-        return self.extractor.candidates(article, spans=spans)
+        return self.extractor.candidates(document.article, spans=spans, document=document)
 
     def rank(self, offered: CandidateSet) -> Ranked:
         """Prune, describe, score and order candidates, and choose."""

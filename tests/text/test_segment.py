@@ -6,6 +6,7 @@ import logging
 import math
 import random
 import tempfile
+from functools import cache
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +15,10 @@ import jieba
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jieba import finalseg
 
 from pipeline.text import Segmenter, default_segmenter
+from pipeline.text.unknown_words import unknown_words
 
 PIECES = [
     *"松果云杉的了在。，！\n 《》“”-·😀é",
@@ -29,6 +32,18 @@ PIECES = [
     "\ud800",
     "\x00",
 ]
+
+
+@cache
+def plain_jieba() -> jieba.Tokenizer:
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(logging.getLogger("jieba"), "disabled", True)
+        tokenizer = jieba.Tokenizer()
+        tokenizer.tmp_dir = folder
+        tokenizer.initialize()
+    return tokenizer
+
+
 mixed = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=15).map("".join)
 
 
@@ -42,25 +57,28 @@ def test_words_joined_give_the_text_back(text: str) -> None:
     assert [text[a:b] for a, b in pairwise(words.starts)] == words.forms
 
 
+@given(mixed)
+def test_words_are_those_of_jieba(text: str) -> None:
+    assert default_segmenter().cut(text).forms == plain_jieba().lcut(text)
+
+
+@given(st.text("松果云杉的了在北京大学研究所很高兴李芳阳刘志伟abc12.5%-é", max_size=12))
+def test_words_outside_the_dictionary_are_those_of_jiebas_model(text: str) -> None:
+    assert list(unknown_words(text)) == list(finalseg.cut(text))
+
+
 def test_empty_text_has_no_words() -> None:
     words = default_segmenter().cut("")
     assert (words.forms, words.starts) == ([], [0])
 
 
-def test_cuts_as_jieba_does_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
-    ours.mkdir()
-    theirs.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(ours))
+def test_cuts_long_texts_as_jieba_does_and_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     segmenter = Segmenter()
     rng = random.Random(0)
     texts = ["".join(rng.choice(PIECES) for _ in range(30)) for _ in range(60)]
-    cuts = [segmenter.cut(text).forms for text in texts]
-    assert not list(ours.iterdir())
-    plain = jieba.Tokenizer()
-    plain.tmp_dir = str(theirs)
-    monkeypatch.setattr(logging.getLogger("jieba"), "disabled", True)
-    assert cuts == [plain.lcut(text) for text in texts]
+    assert [segmenter.cut(text).forms for text in texts] == [plain_jieba().lcut(text) for text in texts]
+    assert not list(tmp_path.iterdir())
 
 
 def test_tags_come_from_the_dictionary() -> None:

@@ -1,0 +1,81 @@
+"""Character n-grams of many texts as a count matrix: scikit-learn's counts, without a Python string for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+MAX_CHARS = 3
+"""Longest n-gram: three code points of 21 bits fill one signed 64-bit number."""
+
+_BITS = 21
+_BLANKS = re.compile(r"\s\s+")
+
+
+class NgramCounter:
+    """Counts the n-grams of a fixed vocabulary.
+
+    Gives the matrix of ``CountVectorizer(analyzer="char", lowercase=False, vocabulary=terms)``: blanks in a row count
+    as one, and the columns are the terms in their order.
+
+    Args:
+        terms: distinct n-grams of 1 to ``MAX_CHARS`` characters.
+        sizes: shortest and longest n-gram to count.
+    """
+
+    def __init__(self, terms: Sequence[str], sizes: tuple[int, int]) -> None:
+        if not 1 <= sizes[0] <= sizes[1] <= MAX_CHARS or any(len(term) > MAX_CHARS for term in terms):
+            raise ValueError(f"n-grams have 1 to {MAX_CHARS} characters")
+        self.sizes = sizes
+        characters = np.zeros((MAX_CHARS, len(terms)), dtype=np.int64)
+        lengths = np.fromiter(map(len, terms), np.int64, len(terms))
+        for length in range(1, MAX_CHARS + 1):
+            columns = np.flatnonzero(lengths == length)
+            joined = _characters("".join([terms[column] for column in columns.tolist()]))
+            characters[:length, columns] = joined.reshape(-1, length).T
+        codes = _codes(characters)
+        self._columns = np.argsort(codes)
+        self._known = codes[self._columns]
+
+    def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
+        """Return the counts: int64 (n_texts, n_terms), the columns of each row rising."""
+        rows = [self._count(text) for text in texts]
+        offsets = np.cumsum([0, *(len(columns) for columns, _ in rows)])
+        columns = np.concatenate([columns for columns, _ in rows]) if rows else np.zeros(0, np.int64)
+        counts = np.concatenate([counts for _, counts in rows]) if rows else np.zeros(0, np.int64)
+        return sparse.csr_matrix((counts, columns, offsets), shape=(len(texts), len(self._known)))
+
+    def _count(self, text: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the columns of the terms that a text holds, and how often it does."""
+        codes, counts = np.unique(_all_codes(_characters(_BLANKS.sub(" ", text)), self.sizes), return_counts=True)
+        places = np.minimum(np.searchsorted(self._known, codes), len(self._known) - 1)
+        known = self._known[places] == codes
+        columns = self._columns[places[known]]
+        order = np.argsort(columns)
+        return columns[order], counts[known][order]
+
+
+def _characters(text: str) -> np.ndarray:
+    """Return the code points plus one, so that 0 stands for none: int64 (n_characters,)."""
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32).astype(np.int64) + 1
+
+
+def _all_codes(characters: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
+    """Return the code of every n-gram of a text: int64."""
+    padded = np.pad(characters, (0, MAX_CHARS - 1))
+    n = len(characters)
+    found = []
+    for size in range(sizes[0], sizes[1] + 1):
+        if n >= size:
+            parts = [padded[place : place + n - size + 1] if place < size else 0 for place in range(MAX_CHARS)]
+            found.append(_codes(parts))
+    return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+
+def _codes(parts: Sequence[np.ndarray | int] | np.ndarray) -> np.ndarray:
+    """Pack the characters of n-grams so that codes sort as the strings do."""
+    first, second, third = parts
+    return (np.asarray(first) << 2 * _BITS) | (np.asarray(second) << _BITS) | third

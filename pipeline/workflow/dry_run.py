@@ -1,0 +1,164 @@
+"""What a training would do: data, folds, stages, and the work and memory of each encoder; nothing is trained."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pipeline.config import Config, TrainingConfig
+from pipeline.encoders import encoder_folder, restore_encoder
+from pipeline.folds import assign_folds, group_articles
+from pipeline.read import ReadReport, read_training
+from pipeline.registry import HEADS, resolve
+from pipeline.schema import Article
+from pipeline.sentiment.members import check_member
+from pipeline.workflow.candidate_stage import dictionary_path
+from pipeline.workflow.modes import Parts
+from pipeline.workflow.train import TrainRequest
+
+BYTES_PER_PARAMETER = 20
+"""Weight, gradient and two moments of AdamW, 32 bits each, and the kept copy of the best epoch."""
+
+
+@dataclass(frozen=True)
+class EncoderWork:
+    """One stage that trains an encoder. All figures are estimates from above: a Chinese character is one token."""
+
+    stage: str
+    encoder: str
+    n_parameters: int
+    n_models: int
+    """Trainings: one a fold, and one on all articles."""
+    tokens: int
+    """Read in training by all of them together."""
+    memory_bytes: int
+    """Of one training: parameters and their optimiser, and the activations of a batch."""
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """What ``train`` would do with a request."""
+
+    n_articles: int
+    n_entities: int
+    n_characters: int
+    fold_sizes: tuple[int, ...]
+    dictionary: str
+    stages: tuple[str, ...]
+    encoders: tuple[EncoderWork, ...]
+
+    def lines(self) -> list[str]:
+        """Return the plan as lines of text."""
+        found = [
+            f"articles: {self.n_articles:,}, {self.n_entities:,} entities, {self.n_characters:,} characters",
+            f"folds: {len(self.fold_sizes)} of {', '.join(map(str, self.fold_sizes))} articles",
+            f"dictionary: {self.dictionary}",
+            f"stages: {', '.join(self.stages)}",
+        ]
+        found += [
+            f"{work.stage}: {work.encoder}, {work.n_parameters / 1e6:.1f} million parameters, "
+            f"{work.n_models} trainings of about {work.tokens / max(work.n_models, 1) / 1e6:.2f} million tokens each, "
+            f"about {work.memory_bytes / 2**30:.1f} GiB at a time"
+            for work in self.encoders
+        ]
+        return [*found, "nothing was trained"]
+
+
+def plan_training(request: TrainRequest) -> TrainingPlan:
+    """Read the data, resolve encoders and members, and estimate the work.
+
+    Raises:
+        PipelineError: whatever would stop ``train`` before its first stage: data, options, an encoder not to be had.
+    """
+    config = request.config
+    articles = read_training(list(request.train), policy=request.policy, report=ReadReport())[: request.limit]
+    folds = assign_folds(group_articles(articles), n_folds=config.n_folds, seed=config.seed)
+    sizes = Counter(folds[article.news_id] for article in articles)
+    for name in config.sentiment.members:
+        check_member(name, config)
+    parts = Parts.of(config)
+    wanted = {
+        "joint": parts.joint,
+        "tagger": parts.tagger,
+        "relevance": config.relevance.is_on,
+        "rerank": parts.reranker,
+        "cross": parts.cross,
+        "sentiment": parts.sentiment,
+    }
+    return TrainingPlan(
+        n_articles=len(articles),
+        n_entities=sum(len(article.entities or ()) for article in articles),
+        n_characters=sum(map(_length, articles)),
+        fold_sizes=tuple(sizes[fold] for fold in range(config.n_folds)),
+        dictionary=str(dictionary_path(config.candidates) or "none"),
+        stages=tuple(stage for stage, is_wanted in wanted.items() if is_wanted),
+        encoders=tuple(_encoder_work(config, parts, articles)),
+    )
+
+
+def _encoder_work(config: Config, parts: Parts, articles: Sequence[Article]) -> Iterator[EncoderWork]:
+    tagger, cross, head = config.tagger, config.cross, config.head
+    n_entities = sum(len(article.entities or ()) for article in articles)
+    if (parts.tagger or parts.joint) and tagger.name == "bert":
+        read = sum(min(_length(article), tagger.train_tokens or _length(article)) for article in articles)
+        width = tagger.train_window_tokens + tagger.title_tokens
+        both = ("joint", "tagger") if parts.tagger and parts.joint else ("joint" if parts.joint else "tagger",)
+        for stage in both:
+            yield _work(stage, tagger.encoder, config.n_folds, read, width, tagger.training)
+    if parts.cross:
+        pooled = cross.name == "pooled"
+        width = cross.pooled_tokens if pooled else cross.max_tokens
+        texts = len(articles) if pooled else n_entities + len(articles) * cross.n_negatives
+        rows = 1 if pooled else 1 + cross.n_negatives + n_entities / max(len(articles), 1)
+        yield _work("cross", cross.encoder.name, config.n_folds, texts * width, width, cross.encoder.training, rows)
+    if parts.sentiment and head.encoder_mode == "fine_tuned":
+        for name in (name for name in config.sentiment.members if name in HEADS):
+            if head.embedding == "encoder" or _needs_encoder(name):
+                width = config.sentiment.max_context_chars
+                tokens = n_entities * width
+                yield _work(
+                    f"sentiment {name}", head.encoder.name, config.n_folds, tokens, width, head.encoder.training
+                )
+
+
+def _needs_encoder(head: str) -> bool:
+    kind: Any = resolve(HEADS, head, kind="head")
+    return bool(kind.needs_encoder)
+
+
+def _work(
+    stage: str,
+    encoder: str,
+    n_folds: int,
+    tokens: int,
+    width: int,
+    training: TrainingConfig,
+    rows_per_item: float = 1.0,
+) -> EncoderWork:
+    """Estimate a stage that reads ``tokens`` in an epoch over all articles, in rows of ``width`` tokens."""
+    import torch
+
+    with torch.device("meta"):  # shapes without memory
+        network = restore_encoder(encoder_folder(encoder))
+    n_parameters = sum(parameter.numel() for parameter in network.parameters())
+    # Activations of one Transformer layer: Korthikanti et al., 2022, arXiv:2205.05198, section 4.1, in 16 bits;
+    # doubled without mixed precision.
+    sizes = network.config
+    n_tokens = training.batch_size * rows_per_item * width
+    layer = n_tokens * sizes.hidden_size * (34 + 5 * sizes.num_attention_heads * width / sizes.hidden_size)
+    activations = sizes.num_hidden_layers * layer * (2 if training.mixed_precision == "no" else 1)
+    return EncoderWork(
+        stage=stage,
+        encoder=encoder,
+        n_parameters=n_parameters,
+        n_models=n_folds + 1,
+        # Each fold model reads the other folds, and the last one all.
+        tokens=tokens * training.max_epochs * n_folds,
+        memory_bytes=int(n_parameters * BYTES_PER_PARAMETER + activations),
+    )
+
+
+def _length(article: Article) -> int:
+    return len(article.title) + len(article.content)

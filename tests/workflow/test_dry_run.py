@@ -1,0 +1,77 @@
+"""The plan of a training: what is in the data, which stages, how much work; and that nothing is left behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from command_line import Cli
+from tiny_encoder import tiny_network, write_tiny_encoder
+
+from pipeline.config import load_config
+from pipeline.errors import ArtifactError, ConfigError
+from pipeline.read import iter_articles
+from pipeline.workflow.dry_run import plan_training
+from pipeline.workflow.train import TrainRequest
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(write_tiny_encoder(tmp_path_factory.mktemp("encoder")))
+
+
+def request(tiny_data: Path, *overrides: str, preset: str = "tiny") -> TrainRequest:
+    return TrainRequest([tiny_data / "train.jsonl"], load_config(preset=preset, overrides=overrides))
+
+
+def test_without_an_encoder_only_data_and_stages_are_told(tiny_data: Path) -> None:
+    plan = plan_training(request(tiny_data))
+    articles = list(iter_articles(tiny_data / "train.jsonl", labelled=True))
+    assert plan.n_articles == sum(plan.fold_sizes) == len(articles)
+    assert plan.n_entities == sum(len(article.entities or ()) for article in articles)
+    assert plan.n_characters == sum(len(article.title) + len(article.content) for article in articles)
+    assert (len(plan.fold_sizes), plan.stages, plan.encoders) == (3, ("rerank", "sentiment"), ())
+
+
+def test_work_of_each_encoder_worked_by_hand(tiny_data: Path, encoder: str) -> None:
+    overrides = [
+        *("tagger.name=bert", f"tagger.encoder={encoder}", "tagger.train_tokens=10", "tagger.train_window_tokens=20"),
+        *("tagger.title_tokens=4", "tagger.training.batch_size=2", "tagger.training.max_epochs=5"),
+        *("sentiment.members=[tfidf,pair]", f"head.encoder.name={encoder}", "head.encoder.training.max_epochs=1"),
+    ]
+    plan = plan_training(request(tiny_data, *overrides))
+    assert plan.stages == ("tagger", "rerank", "sentiment")
+    tagger, pair = plan.encoders
+    network = tiny_network(n_layers=2)
+    network.pooler = None
+    n_parameters = sum(parameter.numel() for parameter in network.parameters())
+    hidden, heads = network.config.hidden_size, network.config.num_attention_heads
+    assert (tagger.stage, tagger.n_parameters, tagger.n_models) == ("tagger", n_parameters, 4)
+    # Three fold models read two thirds each and the last one all: three times the data, in each of five epochs.
+    assert tagger.tokens == plan.n_articles * 10 * 3 * 5
+    activations = 2 * 2 * (2 * 24) * (34 * hidden + 5 * heads * 24)  # layers, bytes against 16 bits, tokens of a batch
+    assert tagger.memory_bytes == n_parameters * 20 + activations
+    assert (pair.stage, pair.tokens) == ("sentiment pair", plan.n_entities * 80 * 3)
+
+
+def test_what_would_stop_training_stops_the_plan(tiny_data: Path) -> None:
+    with pytest.raises(ConfigError, match="unknown sentiment member"):
+        plan_training(request(tiny_data, "sentiment.members=[tfidff]"))
+    with pytest.raises(ArtifactError, match="no such folder"):
+        plan_training(request(tiny_data, "tagger.name=bert", "tagger.encoder=/no/such"))
+
+
+def test_preset_full_asks_for_its_encoder_in_every_place(tiny_data: Path, encoder: str) -> None:
+    places = ("tagger.encoder", "cross.encoder.name", "head.encoder.name")
+    plan = plan_training(request(tiny_data, *(f"{place}={encoder}" for place in places), preset="full"))
+    assert plan.stages == ("tagger", "rerank", "cross", "sentiment")
+    assert [work.stage for work in plan.encoders] == ["tagger", "cross", "sentiment pair"]
+    assert {work.encoder for work in plan.encoders} == {encoder}
+
+
+def test_dry_run_prints_the_plan_and_leaves_nothing(cli: Cli, tiny_data: Path, tmp_path: Path) -> None:
+    train_file = tiny_data / "train.jsonl"
+    done = cli.run("train", "--preset", "tiny", "--train", train_file, "--dry-run", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert done.out.splitlines() == plan_training(request(tiny_data)).lines()
+    assert not list(tmp_path.iterdir())
