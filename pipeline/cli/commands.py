@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipeline import __version__
 from pipeline.cli.files import (
     MODELS,
     SUBMISSIONS,
@@ -163,6 +164,9 @@ def predict(
     workers: Annotated[
         int | None, typer.Option(min=1, max=256, help="Processes; the run's own number by default.", metavar="N")
     ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the same command was stopped or killed.")
+    ] = False,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
 ) -> None:
@@ -173,7 +177,7 @@ def predict(
     source = input_file or default_input()
     if input_file is None:
         logger.info("input: %s", source)
-    typer.echo(str(_predict(run, source, output, details, workers, limit, skip_bad_rows)))
+    typer.echo(str(_predict(run, source, output, details, workers, limit, skip_bad_rows, resume=resume)))
 
 
 def _predict(
@@ -184,14 +188,16 @@ def _predict(
     workers: int | None,
     limit: int | None,
     skip_bad_rows: bool,
+    *,
+    resume: bool = False,
 ) -> Path:
     from itertools import islice
 
     from tqdm import tqdm
 
-    from pipeline.artifacts import open_run
+    from pipeline.artifacts import open_run, sha256_file, stage_key
     from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles
-    from pipeline.submission import SubmissionWriter
+    from pipeline.submission import PredictionJournal, SubmissionWriter
 
     report = ReadReport()
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
@@ -199,15 +205,24 @@ def _predict(
     total = min(count_rows(source), limit or sys.maxsize)
     run = open_run(MODELS, name)
     target = output or SUBMISSIONS / f"{run.name}.txt"
-    distinct_outputs(target, target.parent / f"{target.stem}.csv", details, inputs=(source,))
+    table = target.parent / f"{target.stem}.csv"
+    distinct_outputs(target, table, details, inputs=(source,))
     logger.info("run: %s", run.path)
 
-    from pipeline.workflow.predict import predict_stream
+    from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
     from pipeline.workflow.run_config import load_run_config
 
-    with SubmissionWriter(target, details=details) as writer:
-        predictions = predict_stream(run, articles, workers=workers or load_run_config(run.config).workers)
-        for prediction in tqdm(predictions, total=total, desc="predict", unit="article", disable=None):
+    key = stage_key(__version__, sha256_file(source), sha256_file(run.manifest), limit, skip_bad_rows)
+    others = [table, *([details] if details else [])]
+    journal = PredictionJournal(target, others=others, key=key, chunk_size=CHUNK_SIZE, resume=resume)
+    with journal, SubmissionWriter(target, details=details) as writer:
+        for prediction in journal.done():
+            writer.write(prediction)
+        rest = islice(articles, journal.n_done, None)
+        predictions = predict_stream(run, rest, workers=workers or load_run_config(run.config).workers)
+        bar = tqdm(predictions, total=total, initial=journal.n_done, desc="predict", unit="article", disable=None)
+        for prediction in bar:
+            journal.note(prediction)
             writer.write(prediction)
     for warning in report.warnings():
         logger.warning("%s: %s", source, warning)
