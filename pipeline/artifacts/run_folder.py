@@ -185,7 +185,7 @@ class RunFolder:
                 raise ArtifactError(f"{self.path}: another training is using this run folder") from error
             self.manifest.unlink(missing_ok=True)
             for leftover in self.path.rglob(".*.tmp"):  # of a training that was killed
-                if leftover.is_file():
+                if leftover.is_file() and leftover.parent != self.report.parent:  # a report may be in the making
                     leftover.unlink(missing_ok=True)
             yield
 
