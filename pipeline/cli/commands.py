@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,14 +142,22 @@ def _report_training(figures: dict[str, Any]) -> None:
 @contextmanager
 def _log_file(path: Path) -> Iterator[None]:
     """Keep a copy of every message in the run folder."""
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler = _LogFile(path, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.getLogger("pipeline").addHandler(handler)
     try:
         yield
     finally:
         logging.getLogger("pipeline").removeHandler(handler)
-        handler.close()
+        with suppress(OSError):  # what a full disk refused
+            handler.close()
+
+
+class _LogFile(logging.FileHandler):
+    """A log that a full disk does not turn into a traceback for each message; what matters is on the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Do without the message."""
 
 
 def predict(
