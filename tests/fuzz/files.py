@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.invented_report import view
 from pipeline.errors import DataError
-from pipeline.metric import article_scores, evaluate
+from pipeline.metric import article_scores, emotion_f1, entity_f1, evaluate
 from pipeline.read import BadRow, BadRowPolicy, ReadReport, iter_articles, iter_rows
 from pipeline.report.html.data_files import rounded, write_data
 from pipeline.report.html.markup import HIDDEN, script_json, tag, visible
@@ -132,7 +132,8 @@ def _news_id(maker: Maker, number: int) -> str:
 
 def metric(maker: Maker, size: int) -> None:
     """The score equals what two loops over the pairs find, article by article and on the mean."""
-    names = [maker.text(2) for _ in range(5)]
+    names = [maker.text(2) for _ in range(4)]
+    names += [f" {names[0]}\u3000", f"{names[1]}\n"]  # outer blanks do not count
 
     def entities() -> list[Entity]:
         return [Entity(maker.rng.choice(names), maker.rng.choice(EMOTIONS)) for _ in range(maker.rng.randint(0, 4))]
@@ -146,6 +147,8 @@ def metric(maker: Maker, size: int) -> None:
         if news_id in pred:
             one, other = gold[news_id], pred[news_id]
             wanted = _naive(one, other, with_emotion=False), _naive(one, other, with_emotion=True)
+            assert entity_f1([item.name for item in one], [item.name for item in other]) == entity
+            assert emotion_f1(one, other) == emotion
         else:
             wanted = (0.0, 0.0) if gold[news_id] else (1.0, 1.0)
         assert abs(entity - wanted[0]) < 1e-12, (news_id, gold[news_id], pred.get(news_id))

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pipeline.candidates import CandidateGenerator
 from pipeline.config import CandidateConfig
-from pipeline.dictionary import Matcher, has_word_boundaries
+from pipeline.dictionary import Matcher
 from pipeline.schema import Article
 from pipeline.taggers.schemes import OUTSIDE, Span, TagScheme
 from pipeline.text import Document, default_segmenter, match_key, normalise, split_sentences
@@ -68,8 +68,11 @@ def _candidates(generator: CandidateGenerator, names: list[str], article: Articl
 
 
 def _occurrences(text: str, key: str) -> list[tuple[int, int]]:
-    starts = (start for start in range(len(text)) if text.startswith(key, start))
-    return [(start, start + len(key)) for start in starts if has_word_boundaries(text, start, start + len(key))]
+    """Search position by position; a Latin edge may not lie inside a Latin run. Shares no code with the matcher."""
+    begin = r"(?<![a-zA-Z0-9])" if re.match("[a-zA-Z0-9]", key) else ""
+    end = r"(?![a-zA-Z0-9])" if re.search("[a-zA-Z0-9]$", key) else ""
+    pattern = re.compile(f"{begin}(?={re.escape(key)}{end})")
+    return [(match.start(), match.start() + len(key)) for match in pattern.finditer(text)]
 
 
 def tags(maker: Maker, size: int) -> None:
