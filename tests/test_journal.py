@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from command_line import Cli, TinyRun, TinyRuns
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pipeline.errors import ConfigError, DataError
 from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RankedCandidate
 from pipeline.submission import PredictionJournal
+from pipeline.submission import journal as module
 
 WAIT_S = 120
 
@@ -74,13 +76,25 @@ def test_a_torn_or_changed_file_gives_what_is_whole(
         assert list(again.done()) == [answer(number) for number in range(again.n_done)]
 
 
-@pytest.mark.parametrize("error", [DataError("row"), ConfigError("disk full")])
-def test_an_answer_that_cannot_go_on_leaves_no_file(tmp_path: Path, error: Exception) -> None:
-    assert not stop_after(tmp_path, 6, error).exists()
+def test_a_malformed_row_leaves_no_file(tmp_path: Path) -> None:
+    assert not stop_after(tmp_path, 6, DataError("row")).exists()
 
 
-def test_a_worker_that_died_leaves_the_answers(tmp_path: Path) -> None:
-    assert stop_after(tmp_path, 6, MemoryError()).exists()
+@pytest.mark.parametrize("error", [MemoryError(), ConfigError("disk full")])
+def test_what_can_be_mended_leaves_the_answers(tmp_path: Path, error: Exception) -> None:
+    assert stop_after(tmp_path, 6, error).exists()
+    with journal(tmp_path, resume=True) as again:
+        assert again.n_done == 6
+
+
+def test_a_file_that_cannot_be_begun_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module, "_line", refuse)
+    with pytest.raises(ConfigError, match=r"out\.txt: cannot be written \(No space left"):
+        journal(tmp_path).__enter__()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_temporary_files_of_killed_processes_go_and_others_stay(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import os
 import re
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -25,8 +26,8 @@ class PredictionJournal:
     """Context manager that notes finished answers in ``.<output>.part``, a line each, and gives them back.
 
     Every line carries its checksum, so that one torn by a crash, and all after it, are told from whole ones. The
-    file is kept where the process is stopped (killed, by Ctrl-C, a worker out of memory) with answers in it, and
-    removed otherwise. It is locked: of two processes with one output the second is refused.
+    file is kept where the process is stopped (killed, by Ctrl-C, a worker out of memory, a full disk) with answers
+    in it, and removed otherwise. It is locked: of two processes with one output the second is refused.
 
     Args:
         output: the upload file.
@@ -54,14 +55,17 @@ class PredictionJournal:
     def __enter__(self) -> PredictionJournal:
         with write_errors(self._output):
             self._file = self._locked()
-        self._remove_leftovers()
-        end = self._scan() if self._resume else 0
-        with write_errors(self._output):
-            self._file.truncate(end)
-            self._file.seek(end)
-            if end == 0:
-                self._file.write(_line({"key": self._key}))
-            self._file.flush()
+            try:
+                self._remove_leftovers()
+                end = self._scan() if self._resume else 0
+                self._file.truncate(end)
+                self._file.seek(end)
+                if end == 0:
+                    self._file.write(_line({"key": self._key}))
+                self._file.flush()
+            except BaseException:
+                self._close(keep=self.n_done > 0)
+                raise
         self._n_noted = self.n_done
         return self
 
@@ -87,16 +91,19 @@ class PredictionJournal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        is_final = kind is None or issubclass(kind, ConfigError | DataError)  # a full disk, a malformed row
+        is_final = kind is None or issubclass(kind, DataError)  # a malformed row: the input has to change
         keep = not is_final and self._n_noted >= self._chunk_size
+        self._close(keep=keep)
+        if keep:
+            n_kept = self._n_noted - self._n_noted % self._chunk_size
+            logger.warning("%d answers are kept; go on with the same command and --resume", n_kept)
+
+    def _close(self, *, keep: bool) -> None:
+        """Close the file, which releases the lock."""
         if not keep:
             self.path.unlink(missing_ok=True)
-        try:
-            self._file.close()  # releases the lock
-        except OSError:  # a full disk refused the last of it: the checksums tell
-            logger.debug("%s: not written to its end", self.path)
-        if keep:
-            logger.warning("%d answers are kept; go on with the same command and --resume", self._n_noted)
+        with suppress(OSError):  # a full disk refused the last of it: the checksums tell
+            self._file.close()
 
     def _locked(self) -> IO[bytes]:
         """Open the file and lock it; one that another process removed meanwhile is opened again."""
