@@ -1,7 +1,7 @@
 # make check: everything CI checks. PYTHON may point to a virtual environment's interpreter.
 PYTHON ?= python
 
-.PHONY: check format lint types layers test slow
+.PHONY: check format lint types layers test slow fuzz
 
 check: lint types layers test
 
@@ -24,3 +24,6 @@ test:
 
 slow:
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -m slow
+
+fuzz:
+	$(PYTHON) -m pytest -q -m fuzz tests/fuzz

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import ahocorasick
 
+from pipeline.artifacts import BoundedGzip
 from pipeline.errors import DataError
 from pipeline.text import match_key
 
 MAX_LINE_BYTES = 4096
 """Longest dictionary line; a longer one means that the file is not a list of names."""
+
+MAX_NAMES = 20_000_000
+"""The automaton takes some hundred bytes for each."""
 
 
 def has_word_boundaries(text: str, start: int, stop: int) -> bool:
@@ -79,9 +83,10 @@ def read_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> l
         DataError: the file is missing, not UTF-8, not a list of short lines, or holds no name.
     """
     keys: set[str] = set()
-    opener = gzip.open if path.suffix == ".gz" else open
     try:
-        with opener(path, "rb") as lines:
+        with ExitStack() as stack:
+            raw = stack.enter_context(path.open("rb"))
+            lines = stack.enter_context(BoundedGzip(path, raw)) if path.suffix == ".gz" else raw
             for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b""), 1):
                 if len(line) > MAX_LINE_BYTES:
                     raise DataError(f"{path}:{number}: line of over {MAX_LINE_BYTES} bytes, want one name a line")
@@ -92,6 +97,8 @@ def read_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> l
                 key = match_key(name)
                 if min_chars <= len(key) <= max_chars and "\n" not in key:
                     keys.add(key)
+                    if len(keys) > MAX_NAMES:
+                        raise DataError(f"{path}:{number}: more than {MAX_NAMES:,} names, which memory may not hold")
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such dictionary file") from error
     except (OSError, EOFError, zlib.error) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -9,8 +10,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import chain, islice
-from multiprocessing import active_children, get_context, resource_tracker
-from threading import current_thread, main_thread
+from multiprocessing import active_children, get_context, parent_process, resource_tracker
+from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar
 
 from pipeline.errors import PipelineError
@@ -107,10 +108,18 @@ def deaf_children() -> Iterator[None]:
 
 def _start(load: Callable[[], Any]) -> None:
     global _resource, _load_error
+    Thread(target=_end_with_parent, daemon=True).start()
     try:
         _resource = load()
     except Exception as error:  # raised by the first chunk; here it would only break the pool, its reason lost
         _load_error = error
+
+
+def _end_with_parent() -> None:
+    """End this worker once the main process is gone: after a kill nobody else would tell it to."""
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _run(work: Callable[[Any, list[Item]], Sequence[Result]], chunk: list[Item]) -> Sequence[Result]:

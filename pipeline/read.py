@@ -17,6 +17,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any, NoReturn
 
+from pipeline.artifacts import BoundedGzip
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, MAX_ENTITIES, Article, Emotion, Entity
 from pipeline.text import match_key, normalise
@@ -261,7 +262,7 @@ def _open(path: Path) -> Iterator[BufferedIOBase]:
     try:
         with path.open("rb") as raw:
             if path.suffix.lower() == ".gz" or raw.peek(2)[:2] == _GZIP_MAGIC:
-                with gzip.GzipFile(fileobj=raw) as unpacked:
+                with BoundedGzip(path, raw) as unpacked:
                     yield unpacked
             else:
                 yield raw

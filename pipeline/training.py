@@ -19,6 +19,7 @@ from accelerate.utils import set_seed
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
+from pipeline.artifacts import write_errors
 from pipeline.config import TrainingConfig
 
 
@@ -175,11 +176,16 @@ class JsonLinesLog:
         self.context = context
 
     def __call__(self, report: EpochReport | Mapping[str, Any]) -> None:
-        """Append a report."""
+        """Append a report.
+
+        Raises:
+            ConfigError: the disk refuses.
+        """
         values = asdict(report) if isinstance(report, EpochReport) else report
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
+        with write_errors(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
 
 
 def compute_device() -> torch.device:

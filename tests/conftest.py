@@ -27,9 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave slow tests out unless -m asks for them, or they are all that was named."""
+    """Leave long tests out unless -m asks for them, or they are all that was named."""
     if not config.option.markexpr:
-        slow = [item for item in items if item.get_closest_marker("slow")]
+        slow = [item for item in items if item.get_closest_marker("slow") or item.get_closest_marker("fuzz")]
         if len(slow) < len(items):
             config.hook.pytest_deselected(items=slow)
             items[:] = [item for item in items if item not in slow]

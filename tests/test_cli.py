@@ -314,6 +314,7 @@ def test_strange_articles_all_get_their_line(run_here: Callable[..., Done], tiny
         {"newsId": "007", "title": "", "content": ""},
         {"newsId": "NA", "title": None, "content": "　\n\t"},
         {"newsId": "emoji", "title": "😀", "content": "😀😀🎉"},
+        {"newsId": "../../outside/x", "title": "/etc/x", "content": "../x"},
         {"newsId": "latin", "title": "Only Latin", "content": "nova pad x2, nova pad x2!"},
         {"newsId": "one line", "title": "长", "content": "没有标点的一句话" * 2000},
         {"newsId": "marks", "title": "《》", "content": "。。。，，，“”"},
@@ -331,6 +332,7 @@ def test_strange_articles_all_get_their_line(run_here: Callable[..., Done], tiny
     assert [line.split("\t")[0] for line in lines] == [row["newsId"] for row in rows]
     assert lines[:2] == ["007\t\t", "NA\t\t"]
     assert run_here("check", "--submission", "answer.txt", "--input", "rows.jsonl").code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["answer.csv", "answer.txt", "models", "rows.jsonl"]
 
 
 def test_limit_and_bad_rows(run_here: Callable[..., Done], tiny_run: TinyRun, tiny_data: Path, tmp_path: Path) -> None:

@@ -154,7 +154,11 @@ def test_a_moved_run_predicts_the_same(
     assert b"".join(path.read_bytes() for path in paths) == answer
 
 
-SETTINGS = {"hash seed": {"hash_seed": "123"}, "shuffled file": {"shuffle": 1}, "two workers": {"workers": 2}}
+SETTINGS = {
+    "hash seed": {"hash_seed": "123"},
+    "shuffled file, two threads": {"shuffle": 1, "env": {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "2"}},
+    "two workers": {"workers": 2},
+}
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -163,10 +167,10 @@ def test_training_again_gives_the_same_models(tiny_runs: TinyRuns, tiny_run: Tin
     assert runs[name].contents == tiny_run.contents
 
 
-def test_a_shuffled_training_file_gives_the_same_submission(
+def test_a_shuffled_training_file_and_two_threads_give_the_same_submission(
     tiny_runs: TinyRuns, tiny_data: Path, tmp_path: Path, answer: bytes
 ) -> None:
-    again = tiny_runs.train(**SETTINGS["shuffled file"])
+    again = tiny_runs.train(**SETTINGS["shuffled file, two threads"])
     assert tiny_runs.predict(again, tiny_data / "all.jsonl", tmp_path / "all.txt") == answer
 
 

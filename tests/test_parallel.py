@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import secrets
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import count, islice
@@ -151,3 +154,43 @@ def test_errors_travel_between_processes(hint: str | None) -> None:
         hint,
         "what is wrong",
     )
+
+
+def wait_long(folder: Path, chunk: list[int]) -> NoReturn:
+    (folder / str(os.getpid())).touch()
+    time.sleep(600)
+    raise AssertionError
+
+
+def load_folder(folder: Path) -> Path:
+    return folder
+
+
+def test_workers_end_with_a_killed_main_process(tmp_path: Path) -> None:
+    code = (
+        "from functools import partial; from pathlib import Path; from pipeline.parallel import map_chunks\n"
+        "import test_parallel as t\n"
+        f"load = partial(t.load_folder, Path({str(tmp_path)!r}))\n"
+        "list(map_chunks(t.wait_long, range(8), load=load, workers=2, chunk_size=2))\n"
+    )
+    folders = os.pathsep.join(str(path) for path in (Path(__file__).parent, Path(__file__).parents[1]))
+    process = subprocess.Popen([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": folders})
+    deadline = time.monotonic() + 60
+    while len(list(tmp_path.iterdir())) < 2:
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    alive = {int(path.name) for path in tmp_path.iterdir()}
+    while alive := {pid for pid in alive if is_running(pid)}:
+        assert time.monotonic() < deadline, f"still running: {alive}"
+        time.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"

@@ -18,11 +18,13 @@ from pipeline.artifacts.files import (
 )
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
 from pipeline.artifacts.naming import new_run_name, validate_run_name
+from pipeline.artifacts.packed import BoundedGzip
 from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
 
 __all__ = [
     "LONE_SURROGATE",
     "SCHEMA_VERSION",
+    "BoundedGzip",
     "DataFile",
     "RunFolder",
     "StageTimer",

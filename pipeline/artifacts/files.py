@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a UTF-16 pair: JSON input can hold one, UTF-8 output cannot."""
+MAX_JSON_BYTES = 2**30
+"""Of a file of a run; the largest, the counts of 80,000 articles, take some megabytes."""
 
 
 @contextmanager
@@ -140,14 +142,18 @@ def read_json(path: Path) -> Any:
     """Read a JSON file of a run.
 
     Raises:
-        ArtifactError: the file is missing, unreadable or not JSON.
+        ArtifactError: the file is missing, unreadable, too large or not JSON.
     """
     try:
+        if (size := path.stat().st_size) > MAX_JSON_BYTES:
+            raise ArtifactError(f"{path}: {size:,} bytes, more than the {MAX_JSON_BYTES:,} that are read")
         return json.loads(path.read_bytes())
     except OSError as error:
         raise ArtifactError(f"{path}: cannot be read ({error.strerror or error})") from error
     except ValueError as error:  # JSONDecodeError and UnicodeDecodeError
         raise ArtifactError(f"{path}: not valid JSON ({error})") from error
+    except RecursionError as error:
+        raise ArtifactError(f"{path}: not valid JSON (nested too deeply)") from error
 
 
 def sha256_file(path: Path) -> str:

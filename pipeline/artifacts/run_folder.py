@@ -29,6 +29,8 @@ logger = logging.getLogger(__name__)
 MANIFEST = "manifest.json"
 UNHASHED = (MANIFEST, "progress.json", ".lock", "metrics.json", "log.jsonl", "log.txt", "oof", "report", "snapshots")
 """Top-level names that prediction does not read, and that may change after the run."""
+SEAL = "sha256"
+"""Of the manifest itself, without this entry."""
 TRAIN_HINT = "python run.py train"
 
 
@@ -135,6 +137,8 @@ class RunFolder:
         if not path.is_dir():
             raise ArtifactError(f"{path}: no such run folder", hint=TRAIN_HINT)
         for relative, expected in run.read_manifest()["files"].items():
+            if Path(relative).is_absolute() or ".." in Path(relative).parts:
+                raise ArtifactError(f"{run.manifest}: names {relative!r}, which lies outside the run")
             file = path / relative
             if not file.is_file():
                 raise ArtifactError(f"{file}: missing from the run")
@@ -161,6 +165,8 @@ class RunFolder:
             )
         if not isinstance(manifest.get("files"), dict):
             raise ArtifactError(f"{self.manifest}: holds no list of files")
+        if manifest.get(SEAL, seal := _seal(manifest)) != seal:  # runs of earlier versions have none
+            raise ArtifactError(f"{self.manifest}: changed since the run was saved (its SHA-256 differs)")
         return manifest
 
     @contextmanager
@@ -178,6 +184,9 @@ class RunFolder:
             except BlockingIOError as error:
                 raise ArtifactError(f"{self.path}: another training is using this run folder") from error
             self.manifest.unlink(missing_ok=True)
+            for leftover in self.path.rglob(".*.tmp"):  # of a training that was killed
+                if leftover.is_file() and leftover.parent != self.report.parent:  # a report may be in the making
+                    leftover.unlink(missing_ok=True)
             yield
 
     def stage_done(self, name: str, key: str) -> bool:
@@ -257,7 +266,7 @@ class RunFolder:
             **environment(),
             "files": {self._relative(file): sha256_file(file) for file in self._model_files()},
         }
-        atomic_write_json(self.manifest, manifest)
+        atomic_write_json(self.manifest, manifest | {SEAL: _seal(manifest)})
 
     def _model_files(self) -> list[Path]:
         files = (file for file in self.path.rglob("*") if file.is_file() and file.suffix != ".tmp")
@@ -288,6 +297,11 @@ class StageTimer:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.seconds = time.perf_counter() - self._start
+
+
+def _seal(manifest: Mapping[str, Any]) -> str:
+    """Hash all that a manifest says, but the hash itself."""
+    return stage_key({name: value for name, value in manifest.items() if name != SEAL})
 
 
 def stage_key(*parts: Any) -> str:

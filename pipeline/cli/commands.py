@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipeline import __version__
 from pipeline.cli.files import (
     MODELS,
     SUBMISSIONS,
@@ -169,14 +170,22 @@ def _report_training(figures: dict[str, Any]) -> None:
 @contextmanager
 def _log_file(path: Path) -> Iterator[None]:
     """Keep a copy of every message in the run folder."""
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    handler = _LogFile(path, encoding="utf-8", delay=True)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.getLogger("pipeline").addHandler(handler)
     try:
         yield
     finally:
         logging.getLogger("pipeline").removeHandler(handler)
-        handler.close()
+        with suppress(OSError):  # what a full disk refused
+            handler.close()
+
+
+class _LogFile(logging.FileHandler):
+    """A log that a full disk does not turn into a traceback for each message; what matters is on the terminal."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Do without the message."""
 
 
 def predict(
@@ -194,6 +203,9 @@ def predict(
     engine: Annotated[
         Engine, typer.Option(help="What runs the workers; ray starts here, or joins the cluster of RAY_ADDRESS.")
     ] = Engine.LOCAL,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the same command was stopped or killed.")
+    ] = False,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
 ) -> None:
@@ -204,7 +216,7 @@ def predict(
     source = input_file or default_input()
     if input_file is None:
         logger.info("input: %s", source)
-    typer.echo(str(_predict(run, source, output, details, workers, engine, limit, skip_bad_rows)))
+    typer.echo(str(_predict(run, source, output, details, workers, engine, limit, skip_bad_rows, resume=resume)))
 
 
 def _predict(
@@ -216,14 +228,16 @@ def _predict(
     engine: Engine,
     limit: int | None,
     skip_bad_rows: bool,
+    *,
+    resume: bool = False,
 ) -> Path:
     from itertools import islice
 
     from tqdm import tqdm
 
-    from pipeline.artifacts import open_run
+    from pipeline.artifacts import open_run, sha256_file, stage_key
     from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles
-    from pipeline.submission import SubmissionWriter
+    from pipeline.submission import PredictionJournal, SubmissionWriter
 
     report = ReadReport()
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
@@ -231,9 +245,11 @@ def _predict(
     total = min(count_rows(source), limit or sys.maxsize)
     run = open_run(MODELS, name)
     target = output or SUBMISSIONS / f"{run.name}.txt"
-    distinct_outputs(target, target.parent / f"{target.stem}.csv", details, inputs=(source,))
+    table = target.parent / f"{target.stem}.csv"
+    distinct_outputs(target, table, details, inputs=(source,))
     logger.info("run: %s", run.path)
 
+    from pipeline.workflow.predict import CHUNK_SIZE
     from pipeline.workflow.run_config import load_run_config
 
     if engine is Engine.RAY:
@@ -241,9 +257,17 @@ def _predict(
     else:
         from pipeline.workflow.predict import predict_stream
 
-    with SubmissionWriter(target, details=details) as writer:
-        predictions = predict_stream(run, articles, workers=workers or load_run_config(run.config).workers)
-        for prediction in tqdm(predictions, total=total, desc="predict", unit="article", disable=None):
+    key = stage_key(__version__, sha256_file(source), sha256_file(run.manifest), limit, skip_bad_rows)
+    others = [table, *([details] if details else [])]
+    journal = PredictionJournal(target, others=others, key=key, chunk_size=CHUNK_SIZE, resume=resume)
+    with journal, SubmissionWriter(target, details=details) as writer:
+        for prediction in journal.done():
+            writer.write(prediction)
+        rest = islice(articles, journal.n_done, None)
+        predictions = predict_stream(run, rest, workers=workers or load_run_config(run.config).workers)
+        bar = tqdm(predictions, total=total, initial=journal.n_done, desc="predict", unit="article", disable=None)
+        for prediction in bar:
+            journal.note(prediction)
             writer.write(prediction)
     for warning in report.warnings():
         logger.warning("%s: %s", source, warning)

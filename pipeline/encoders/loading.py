@@ -57,7 +57,7 @@ def load_tokenizer(folder: Path) -> tuple[Tokenizer, SpecialIds]:
     _require_config(folder)
     with quiet_transformers() as transformers:
         try:
-            loaded = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+            loaded = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         except (OSError, ValueError, RuntimeError) as error:
             raise ArtifactError(f"encoder {folder}: no usable tokeniser ({_one_line(error)})") from error
     ids = {

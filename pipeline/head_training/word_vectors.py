@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import gzip
 import math
 import zlib
 from collections.abc import Container, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, cast
 
 import numpy as np
 
+from pipeline.artifacts import BoundedGzip
 from pipeline.errors import DataError
 
 _PROBE = 4096
 """Bytes after the header that tell text from binary."""
 MAX_WORD_BYTES = 4096
+MAX_LINE_BYTES = 4 * 2**20
+"""Of text: a word and 100,000 values."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +63,14 @@ def read_word_vectors(path: Path, wanted: Container[str], *, first: int = 0) -> 
         raise DataError(f"{path}: word vectors cannot be read ({getattr(error, 'strerror', None) or error})") from error
 
 
-def _open(path: Path) -> IO[bytes]:
-    with path.open("rb") as plain:
-        packed = plain.read(2) == b"\x1f\x8b"
-    return cast(IO[bytes], gzip.open(path)) if packed else path.open("rb")
+@contextmanager
+def _open(path: Path) -> Iterator[IO[bytes]]:
+    with path.open("rb") as file:
+        if file.peek(2)[:2] != b"\x1f\x8b":
+            yield file
+            return
+        with BoundedGzip(path, file) as unpacked:
+            yield cast(IO[bytes], unpacked)
 
 
 Row = tuple[str, str, "list[bytes] | np.ndarray"]
@@ -112,8 +119,10 @@ def _is_binary(probe: bytes) -> bool:
 def _text_rows(file: IO[bytes], path: Path, header: tuple[int, int] | None) -> Iterator[Row]:
     dim = header[1] if header else None
     n_rows = 0
-    for number, line in enumerate(file, 2 if header else 1):
+    for number, line in enumerate(iter(lambda: file.readline(MAX_LINE_BYTES + 1), b""), 2 if header else 1):
         where = f"{path}:{number}"
+        if len(line) > MAX_LINE_BYTES:
+            raise DataError(f"{where}: line of over {MAX_LINE_BYTES:,} bytes, want a word and its values")
         parts = line.rstrip(b" \r\n").split(b" ")
         if dim is None:
             dim = len(parts) - 1

@@ -3,10 +3,12 @@
 from pipeline.artifacts import read_table, write_table
 from pipeline.submission.check import Problem, check_submission, read_submission
 from pipeline.submission.clean import clean_name, clean_names
+from pipeline.submission.journal import PredictionJournal
 from pipeline.submission.write import CSV_COLUMNS, SubmissionWriter, render_line, write_submission
 
 __all__ = [
     "CSV_COLUMNS",
+    "PredictionJournal",
     "Problem",
     "SubmissionWriter",
     "check_submission",

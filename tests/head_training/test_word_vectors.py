@@ -94,7 +94,7 @@ DAMAGED = {
     "not UTF-8": (b"the 1 2 3\n\xff\xfe 1 2 3\n", ":2: the word is not UTF-8"),
     "fewer rows than the header says": (
         TEXT[: TEXT.rindex("甜".encode())],
-        ":1: header says 5 words, the file holds 4",
+        ":1: header says 5 words, the file has 4",
     ),
     "binary cut within a vector": (BINARY[:-3], ": word 5 of 5: the file ends within its 3 values"),
     "binary cut between words": (BINARY[: BINARY.rindex("甜".encode())], ": word 5 of 5: the file ends before it"),
