@@ -97,13 +97,17 @@ def deaf_children() -> Iterator[None]:
         yield
         return
     resource_tracker.ensure_running()  # it would unblock the signal when it starts
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    caught: list[int] = []
+    # Blocked here, it is blocked in what is started here. Ignored, it would be lost where another thread takes it.
+    handler = signal.signal(signal.SIGINT, lambda number, frame: caught.append(number))
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+        signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        if caught:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _start(load: Callable[[], Any]) -> None:

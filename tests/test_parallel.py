@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import pickle
 import secrets
+import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,7 +21,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import ArtifactError, PipelineError
-from pipeline.parallel import CHUNKS_AHEAD, chunked, map_chunks
+from pipeline.parallel import CHUNKS_AHEAD, chunked, deaf_children, map_chunks
 
 
 def load_factor() -> int:
@@ -194,3 +196,33 @@ def is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+def press_ctrl_c_while_workers_start(said: list[str]) -> None:
+    with deaf_children():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
+        said.append("the block goes on")
+
+
+def test_ctrl_c_while_workers_start_is_not_lost_to_another_thread() -> None:
+    done = threading.Event()
+    other = threading.Thread(target=done.wait)
+    other.start()
+    said: list[str] = []
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            press_ctrl_c_while_workers_start(said)
+    finally:
+        done.set()
+        other.join()
+    assert said == ["the block goes on"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
+
+
+def test_what_starts_meanwhile_does_not_hear_ctrl_c() -> None:
+    code = "import os, signal; os.kill(os.getpid(), signal.SIGINT); print('still here')"
+    with deaf_children():
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "still here\n")
