@@ -271,7 +271,7 @@ def test_a_long_cell_is_read(write: Write) -> None:
         ("a.json", "\ufeff" + lines(ENTITY_ROW), RowKind.ENTITIES),
         ("a.jsonl", "  " + lines({"text": "青"}), RowKind.ENTITIES),
         ("a.jsonl", "青禾\n", RowKind.TEXT),
-        ("a.jsonl.gz", gzip.compress(lines(TOKEN_ROW).encode()), RowKind.TOKENS),
+        ("a.jsonl.gz", gzip.compress(lines(TOKEN_ROW).encode(), mtime=0), RowKind.TOKENS),
     ],
 )
 def test_row_kind_goes_by_name_and_first_row(write: Write, name: str, content: str | bytes, kind: RowKind) -> None:
