@@ -26,6 +26,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-golden", action="store_true", help="rewrite the files of tests/golden; review the diff")
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Name bytes by their length: their content may hold the time (gzip), and workers must find the same names."""
+    return f"{argname}-{len(val)}-bytes" if isinstance(val, bytes) else None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave long tests out unless -m asks for them, or they are all that was named."""
     if not config.option.markexpr:
