@@ -5,6 +5,8 @@ Reference: Lafferty et al., ICML 2001. Rows are padded at the end, and their fir
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 
@@ -12,6 +14,22 @@ from pipeline.taggers.schemes import TagScheme
 
 FORBIDDEN = -1e4
 """Score of a step that the scheme rules out: exp of it is 0, and gradients stay finite, unlike those of -inf."""
+
+SLACK = 1e-3
+"""Of a log probability that is only a bound: sums in another order may differ in their last bits."""
+
+
+class SpanProbs(NamedTuple):
+    """Spans of a batch with their probabilities."""
+
+    row: Tensor
+    """int64 (n_spans,)."""
+    first: Tensor
+    """int64 (n_spans,): the step at which each begins."""
+    length: Tensor
+    """int64 (n_spans,)."""
+    probs: Tensor
+    """float32 (n_spans, n_labels)."""
 
 
 class CRF(nn.Module):
@@ -72,31 +90,44 @@ class CRF(nn.Module):
             path.append(tag)
         return torch.stack(path[::-1], 1) * mask
 
-    def span_log_probs(self, emissions: Tensor, mask: Tensor, *, max_length: int) -> Tensor:
-        """Return the log probability that a span begins at each step, for every length and label.
+    def spans(self, emissions: Tensor, mask: Tensor, *, max_length: int, min_prob: float = 0.0) -> SpanProbs:
+        """Return the spans that are likely, over all tag sequences that hold exactly this span.
 
-        It is the marginal over all tag sequences that hold exactly this span.
+        A start is followed only as long as spans that begin there and go on still reach ``min_prob`` together: most
+        steps begin nothing, so that the work is that of the few that do.
 
-        Returns:
-            float32 (batch, seq_len, n_lengths, n_labels): length ``k + 1`` at index ``k`` of the third axis, up to
-            ``max_length`` or the longest row; about ``FORBIDDEN`` where the span leaves the row.
+        Args:
+            emissions: float32 (batch, seq_len, n_tags).
+            mask: bool (batch, seq_len).
+            max_length: longest span.
+            min_prob: lowest probability, summed over the labels; 0 returns every span that fits its row.
         """
         _, between, last = self._scores()
-        seq_len = emissions.shape[1]
         forward = self._forward(emissions, mask)
         # A span that has ended may be followed by any tag that does not continue it.
-        after = self._backward(emissions, mask, between.masked_fill(self._continues, FORBIDDEN), between)
+        after, onward = self._backward(emissions, mask, between.masked_fill(self._continues, FORBIDDEN), between)
         total = (forward[:, -1] + last).logsumexp(1)
         going_on = between.masked_fill(~self._continues, FORBIDDEN)
-        inside = forward.masked_fill(~self._begins_span, FORBIDDEN)
-        lengths = []
-        for length in range(1, min(max_length, seq_len) + 1):
-            ended = inside + after[:, length - 1 :] - total[:, None, None]
-            ended = ended.masked_fill(~mask[:, length - 1 :, None], FORBIDDEN)
-            by_label = [ended[..., self._label_of == label].logsumexp(-1) for label in range(self.n_labels)]
-            lengths.append(nn.functional.pad(torch.stack(by_label, -1), (0, 0, 0, length - 1), value=FORBIDDEN))
-            inside = (inside[:, :-1, :, None] + going_on).logsumexp(2) + emissions[:, length:]
-        return torch.stack(lengths, 2)
+        lowest = torch.tensor(min_prob, device=emissions.device).log()
+        rows, firsts = mask.nonzero(as_tuple=True)
+        inside = forward[rows, firsts].masked_fill(~self._begins_span, FORBIDDEN)
+        found = []
+        for length in range(1, max_length + 1):
+            step = firsts + length - 1
+            unfinished = (inside + onward[rows, step]).logsumexp(1) - total[rows] >= lowest - SLACK
+            rows, firsts, step, inside = rows[unfinished], firsts[unfinished], step[unfinished], inside[unfinished]
+            ended = inside + after[rows, step] - total[rows, None]
+            by_label = [ended[:, self._label_of == label].logsumexp(1) for label in range(self.n_labels)]
+            probs = torch.stack(by_label, 1).exp().clamp(max=1.0)
+            likely = probs.sum(1) >= min_prob
+            found.append((rows[likely], firsts[likely], torch.full_like(rows[likely], length), probs[likely]))
+            fits = step + 1 < mask.shape[1]
+            fits &= mask[rows, (step + 1).clamp(max=mask.shape[1] - 1)]
+            rows, firsts, step, inside = rows[fits], firsts[fits], step[fits], inside[fits]
+            if not len(rows):
+                break
+            inside = (inside[:, :, None] + going_on).logsumexp(1) + emissions[rows, step + 1]
+        return SpanProbs(*(torch.cat(parts) for parts in zip(*found, strict=True)))
 
     def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
         """Return the scores of the first tag, of each transition, and of the last tag, constraints applied."""
@@ -121,8 +152,11 @@ class CRF(nn.Module):
             sums.append(torch.where(mask[:, step, None], following, sums[-1]))
         return torch.stack(sums, 1)
 
-    def _backward(self, emissions: Tensor, mask: Tensor, out: Tensor, between: Tensor) -> Tensor:
-        """Return log sums over what may follow each step, first going ``out`` of it: (batch, seq_len, n_tags)."""
+    def _backward(self, emissions: Tensor, mask: Tensor, out: Tensor, between: Tensor) -> tuple[Tensor, Tensor]:
+        """Return log sums over what may follow each step, first going ``out`` of it, and whatever comes.
+
+        Both are (batch, seq_len, n_tags).
+        """
         last = self._scores()[2].expand_as(emissions[:, 0])
         onward, leaving = [last], [last]
         for step in range(emissions.shape[1] - 1, 0, -1):
@@ -130,4 +164,4 @@ class CRF(nn.Module):
             is_token = mask[:, step, None]
             leaving.append(torch.where(is_token, (out + ahead).logsumexp(2), last))
             onward.append(torch.where(is_token, (between + ahead).logsumexp(2), last))
-        return torch.stack(leaving[::-1], 1)
+        return torch.stack(leaving[::-1], 1), torch.stack(onward[::-1], 1)

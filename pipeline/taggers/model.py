@@ -39,6 +39,9 @@ logger = logging.getLogger(__name__)
 OUTPUT_LAYER = ("classify.", "crf.", "label_layer.")
 """Beginnings of the names of the weights that belong to a set of tags."""
 
+PREDICTED_TOGETHER = 16
+"""Windows of a batch in prediction: without gradients larger batches than those of training fit the cache."""
+
 Found = tuple[int, ScoredSpan]
 """Row of a batch, and a span in steps of its window."""
 
@@ -183,6 +186,7 @@ class TaggerModel:
             raise DataError("the texts to train a tagger on hold no token")
         batches = self._batches(
             tagged,
+            batch_size=config.training.batch_size,
             window_tokens=config.train_window_tokens,
             budget=config.train_tokens,
             seed=self.seed,
@@ -220,7 +224,8 @@ class TaggerModel:
         tokens = [tokenise_text(text, self.tokeniser_, max_chars=config.predict_chars) for text in texts]
         if config.predict_chars and (cut := sum(max(0, len(text.text) - config.predict_chars) for text in texts)):
             logger.info("tagger: %d characters of %d texts were not read (tagger.predict_chars)", cut, len(texts))
-        batches = self._batches(tokens, window_tokens=config.window_tokens, overlap_tokens=config.overlap_tokens)
+        options = {"window_tokens": config.window_tokens, "overlap_tokens": config.overlap_tokens}
+        batches = self._batches(tokens, batch_size=PREDICTED_TOGETHER, **options)
         found: dict[int, list[ScoredSpan]] = {}
         device = compute_device()
         self.network_.to(device)
@@ -239,18 +244,16 @@ class TaggerModel:
         return results
 
     def _scored_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
-        options = {"max_length": self.config.max_span_tokens}
-        log_probs = self.network_.crf.span_log_probs(output.emissions, window, **options)
-        probs = log_probs.exp().clamp(max=1.0).cpu().numpy()
+        options = {"max_length": self.config.max_span_tokens, "min_prob": self.config.min_prob}
+        found = self.network_.crf.spans(output.emissions, window, **options)
         labels, of_token = self.scheme.labels, _distributions(output)
-        for row, first, length in zip(*(probs.sum(-1) >= self.config.min_prob).nonzero(), strict=True):
-            start, stop = int(first), int(first + length + 1)
-            of_label = probs[row, first, length]
+        for row, start, length, of_label in zip(*(part.cpu().numpy() for part in found), strict=True):
+            stop = start + length
             if of_token is not None:
                 of_label = of_label * span_labels(of_token[row], start, stop)
             for label, prob in zip(labels, of_label.tolist(), strict=True):
                 if (rounded := round(prob, 6)) > 0:
-                    yield int(row), ScoredSpan(start, stop, rounded, label)
+                    yield int(row), ScoredSpan(int(start), int(stop), rounded, label)
 
     def _best_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
         names, of_token = self._network_scheme.tags, _distributions(output)
@@ -265,7 +268,6 @@ class TaggerModel:
             texts,
             self.tokeniser_.special,
             self.scheme,
-            batch_size=self.config.training.batch_size,
             title_tokens=self.config.title_tokens,
             **options,
         )

@@ -46,6 +46,14 @@ def sequences(crf: CRF, scheme: TagScheme, emissions: Tensor) -> dict[tuple[int,
     return scores
 
 
+def dense_spans(crf: CRF, emissions: Tensor, mask: Tensor, max_length: int) -> Tensor:
+    """Return the probability of every span: (batch, seq_len, max_length, n_labels)."""
+    found = crf.spans(emissions, mask, max_length=max_length)
+    probs = torch.zeros(*mask.shape, max_length, crf.n_labels)
+    probs[found.row, found.first, found.length - 1] = found.probs.detach()
+    return probs
+
+
 def log_sum(scores: list[float]) -> float:
     return float(torch.tensor(scores).logsumexp(0))
 
@@ -79,10 +87,9 @@ class TestAgainstBruteForce:
             assert tuple(found[row, :length].tolist()) == max(scores, key=scores.__getitem__)
             assert not found[row, length:].any()
 
-    def test_span_log_probs(self, scheme: TagScheme) -> None:
+    def test_spans(self, scheme: TagScheme) -> None:
         crf, (emissions, mask) = crf_with_random_scores(scheme), random_batch(scheme)
-        probs = crf.span_log_probs(emissions, mask, max_length=9).exp().detach()
-        assert probs.shape == (len(LENGTHS), max(LENGTHS), max(LENGTHS), len(scheme.labels))
+        probs = dense_spans(crf, emissions, mask, 4)
         wanted = torch.zeros_like(probs)
         for row, length in enumerate(LENGTHS):
             scores = sequences(crf, scheme, emissions[row, :length])
@@ -92,7 +99,8 @@ class TestAgainstBruteForce:
                     prob = torch.tensor(score - total).exp()
                     wanted[row, start, stop - start - 1, scheme.labels.index(label)] += prob
         torch.testing.assert_close(probs, wanted, atol=1e-5, rtol=1e-4)
-        shorter = crf.span_log_probs(emissions, mask, max_length=2).exp().detach()
+        torch.testing.assert_close(dense_spans(crf, emissions, mask, 9)[:, :, :4], wanted, atol=1e-5, rtol=1e-4)
+        shorter = dense_spans(crf, emissions, mask, 2)
         torch.testing.assert_close(shorter, wanted[:, :, :2], atol=1e-5, rtol=1e-4)
 
 
@@ -130,10 +138,24 @@ def test_without_learning_a_softmax_is_only_restricted_to_well_formed_tags() -> 
     # O O, where "I" is what each step alone would say first
     emissions = torch.tensor([[[0.3, 0.1, 0.6], [0.5, 0.3, 0.2]]]).log()
     assert crf.best_tags(emissions, torch.ones(1, 2, dtype=torch.bool)).tolist() == [[0, 0]]
-    probs = crf.span_log_probs(emissions, torch.ones(1, 2, dtype=torch.bool), max_length=2).exp()[0, :, :, 0]
+    probs = dense_spans(crf, emissions, torch.ones(1, 2, dtype=torch.bool), 2)[0, :, :, 0]
     total = (0.3 + 0.1) * (0.5 + 0.3) + 0.1 * 0.2  # whatever has no I at the beginning or after O
     wanted = torch.tensor([[0.1 * (0.5 + 0.3), 0.1 * 0.2], [(0.3 + 0.1) * 0.3, 0.0]]) / total
     torch.testing.assert_close(probs, wanted)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+@pytest.mark.parametrize("min_prob", [0.02, 0.1, 0.5, 1.0])
+def test_spans_below_the_lowest_probability_are_left_out_and_no_others(scheme: TagScheme, min_prob: float) -> None:
+    crf = crf_with_random_scores(scheme)
+    emissions = 3 * torch.randn(5, 12, len(scheme.tags), generator=torch.Generator().manual_seed(5))
+    mask = torch.arange(12) < torch.tensor([12, 11, 7, 2, 1])[:, None]
+    dense = dense_spans(crf, emissions, mask, 6)
+    likely = dense.sum(-1) >= min_prob
+    found = crf.spans(emissions, mask, max_length=6, min_prob=min_prob)
+    indices = (found.row, found.first, found.length - 1)
+    assert sorted(torch.stack(indices, 1).tolist()) == likely.nonzero().tolist()
+    torch.testing.assert_close(found.probs.detach(), dense[indices])
 
 
 def test_scheme_ids_match() -> None:
