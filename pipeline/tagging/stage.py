@@ -34,9 +34,8 @@ class TaggerStage:
     """Scores spans of articles.
 
     ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
-    predicts. Each of these trainings is a process of its own on one thread, so the scores do not depend on how many
-    run at a time; each is saved once done, and not repeated when ``fit`` is called again with the same data and
-    options.
+    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
+    ``train_folds``.
 
     Learnt: ``oof_``, the scored spans of each training article from the model that did not see its fold; ``model_``.
 
