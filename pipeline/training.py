@@ -188,6 +188,11 @@ class JsonLinesLog:
                 file.write(json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
 
 
+def log_to(path: Path | None, **context: Any) -> JsonLinesLog | None:
+    """Return a log that writes ``context`` with every line, or None where no log is wanted."""
+    return JsonLinesLog(path, **context) if path is not None else None
+
+
 def compute_device() -> torch.device:
     """Return where finished networks are best run: on the first GPU, where there is one."""
     return torch.device("cuda" if torch.cuda.is_available() else "cpu")

@@ -19,6 +19,7 @@ from typing import NoReturn
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from processes import is_running
 
 from pipeline.errors import ArtifactError, PipelineError
 from pipeline.parallel import CHUNKS_AHEAD, chunked, deaf_children, map_chunks
@@ -188,14 +189,6 @@ def test_workers_end_with_a_killed_main_process(tmp_path: Path) -> None:
     while alive := {pid for pid in alive if is_running(pid)}:
         assert time.monotonic() < deadline, f"still running: {alive}"
         time.sleep(0.05)
-
-
-def is_running(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
 
 
 def press_ctrl_c_while_workers_start(said: list[str]) -> None:

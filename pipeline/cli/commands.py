@@ -1,4 +1,4 @@
-"""The commands. Each is one function; its signature is its options and its docstring its help."""
+"""Most of the commands. Each is one function; its signature is its options and its docstring its help."""
 
 from __future__ import annotations
 
@@ -6,43 +6,20 @@ import logging
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipeline import __version__
-from pipeline.cli.files import (
-    MODELS,
-    SUBMISSIONS,
-    default_input,
-    default_train,
-    distinct_outputs,
-    sample,
-)
+from pipeline.cli.files import MODELS, SUBMISSIONS, default_train, distinct_outputs, sample
+from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
+from pipeline.cli.predict import Engine, write_predictions
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
 
 logger = logging.getLogger("pipeline.cli")
-
-Limit = Annotated[int | None, typer.Option(min=1, help="Use only the first N articles.", metavar="N")]
-SkipBadRows = Annotated[
-    bool, typer.Option("--skip-bad-rows", help="Count malformed rows and go on, instead of stopping.")
-]
-RunName = Annotated[str | None, typer.Option("--run", help="Run under models/.", metavar="NAME")]
-Set = Annotated[
-    list[str] | None, typer.Option("--set", help="One option, as in --set rerank.num_leaves=31.", metavar="KEY=VALUE")
-]
-
-
-class Engine(StrEnum):
-    """What runs the workers of a prediction."""
-
-    LOCAL = "local"
-    RAY = "ray"
 
 
 def audit(
@@ -188,92 +165,6 @@ class _LogFile(logging.FileHandler):
         """Do without the message."""
 
 
-def predict(
-    run: RunName = None,
-    input_file: Annotated[Path | None, typer.Option("--input", help="Articles to answer.", metavar="FILE")] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="Upload file; a CSV is written beside it.", metavar="FILE")
-    ] = None,
-    details: Annotated[
-        Path | None, typer.Option(help="Also write mentions and runners-up as JSON lines.", metavar="FILE")
-    ] = None,
-    workers: Annotated[
-        int | None, typer.Option(min=1, max=256, help="Processes; the run's own number by default.", metavar="N")
-    ] = None,
-    engine: Annotated[
-        Engine, typer.Option(help="What runs the workers; ray starts here, or joins the cluster of RAY_ADDRESS.")
-    ] = Engine.LOCAL,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where the same command was stopped or killed.")
-    ] = False,
-    limit: Limit = None,
-    skip_bad_rows: SkipBadRows = False,
-) -> None:
-    """Write a submission for a file of articles.
-
-    Example: python run.py predict --run first --input data/sample/test.jsonl --output submissions/first.txt
-    """
-    source = input_file or default_input()
-    if input_file is None:
-        logger.info("input: %s", source)
-    typer.echo(str(_predict(run, source, output, details, workers, engine, limit, skip_bad_rows, resume=resume)))
-
-
-def _predict(
-    name: str | None,
-    source: Path,
-    output: Path | None,
-    details: Path | None,
-    workers: int | None,
-    engine: Engine,
-    limit: int | None,
-    skip_bad_rows: bool,
-    *,
-    resume: bool = False,
-) -> Path:
-    from itertools import islice
-
-    from tqdm import tqdm
-
-    from pipeline.artifacts import open_run, sha256_file, stage_key
-    from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles
-    from pipeline.submission import PredictionJournal, SubmissionWriter
-
-    report = ReadReport()
-    policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
-    articles = islice(iter_articles(source, labelled=False, policy=policy, report=report), limit)
-    total = min(count_rows(source), limit or sys.maxsize)
-    run = open_run(MODELS, name)
-    target = output or SUBMISSIONS / f"{run.name}.txt"
-    table = target.parent / f"{target.stem}.csv"
-    distinct_outputs(target, table, details, inputs=(source,))
-    logger.info("run: %s", run.path)
-
-    from pipeline.workflow.predict import CHUNK_SIZE
-    from pipeline.workflow.run_config import load_run_config
-
-    if engine is Engine.RAY:
-        from pipeline.workflow.ray_predict import predict_on_ray as predict_stream
-    else:
-        from pipeline.workflow.predict import predict_stream
-
-    key = stage_key(__version__, sha256_file(source), sha256_file(run.manifest), limit, skip_bad_rows)
-    others = [table, *([details] if details else [])]
-    journal = PredictionJournal(target, others=others, key=key, chunk_size=CHUNK_SIZE, resume=resume)
-    with journal, SubmissionWriter(target, details=details) as writer:
-        for prediction in journal.done():
-            writer.write(prediction)
-        rest = islice(articles, journal.n_done, None)
-        predictions = predict_stream(run, rest, workers=workers or load_run_config(run.config).workers)
-        bar = tqdm(predictions, total=total, initial=journal.n_done, desc="predict", unit="article", disable=None)
-        for prediction in bar:
-            journal.note(prediction)
-            writer.write(prediction)
-    for warning in report.warnings():
-        logger.warning("%s: %s", source, warning)
-    return target
-
-
 def check(
     submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
     input_file: Annotated[Path, typer.Option("--input", help="The articles it answers.", metavar="FILE")],
@@ -346,7 +237,7 @@ def demo(
     typer.echo(f"run folder: {run.path}")
     _headline("predict")
     details = SUBMISSIONS / f"{run.name}.details.jsonl"
-    submission = _predict(run.name, test_file, None, details, None, Engine.LOCAL, None, False)
+    submission = write_predictions(run.name, test_file, None, details, None, Engine.LOCAL, None, False)
     typer.echo(f"upload file: {submission}\ntable: {submission.with_suffix('.csv')}\ndetails: {details}")
     _headline("check")
     failed = _check(submission, test_file)

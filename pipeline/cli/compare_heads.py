@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.commands import Set
 from pipeline.cli.files import distinct_outputs
+from pipeline.cli.options import Set
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:

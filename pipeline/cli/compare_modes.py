@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.commands import Limit, Set
 from pipeline.cli.files import MODELS, distinct_outputs
+from pipeline.cli.options import Limit, Set
 from pipeline.errors import ConfigError, DataError
 
 logger = logging.getLogger("pipeline.cli")

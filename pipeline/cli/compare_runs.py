@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.files import MODELS, distinct_outputs
-from pipeline.cli.report import Limit, Workers
+from pipeline.cli.options import Limit, Workers
 
 
 def runs(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.files import MODELS, distinct_outputs
-from pipeline.cli.report import Lang, Language, RunName
+from pipeline.cli.options import RunName
+from pipeline.cli.report import Lang, Language
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ import typer
 from typer.main import get_command
 
 from pipeline import __version__
-from pipeline.cli.commands import audit, check, demo, evaluate, predict, train
+from pipeline.cli.commands import audit, check, demo, evaluate, train
 from pipeline.cli.compare import compare
 from pipeline.cli.explain import explain
+from pipeline.cli.predict import predict
 from pipeline.cli.report import report
 from pipeline.cli.tag import tag
 from pipeline.errors import PipelineError

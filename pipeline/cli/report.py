@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from pipeline.cli.files import MODELS, distinct_outputs
+from pipeline.cli.options import Limit, RunName, Workers
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -23,11 +24,6 @@ class Lang(StrEnum):
 
 
 Language = Annotated[Lang, typer.Option(help="Language of the page.")]
-RunName = Annotated[str | None, typer.Option("--run", help="Run under models/.", metavar="NAME")]
-Workers = Annotated[
-    int | None, typer.Option(min=1, max=256, help="Processes; the run's own number by default.", metavar="N")
-]
-Limit = Annotated[int | None, typer.Option(min=1, help="Use only the first N articles.", metavar="N")]
 
 
 def report(

@@ -11,10 +11,9 @@ from typing import Self
 import numpy as np
 import torch
 from accelerate.utils import set_seed
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import CrossConfig, EncoderConfig, TrainingConfig
 from pipeline.cross_ranker.batches import ArticleBatches, CrossBatch, LabelledPassages, collate
 from pipeline.cross_ranker.inputs import CandidateList, Passage, PassageBuilder
@@ -23,6 +22,7 @@ from pipeline.encoders import encoder_folder, load_encoder, restore_encoder
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.taggers.tokens import PieceTokeniser
 from pipeline.training import JsonLinesLog, compute_device, in_bf16, n_threads, train
+from pipeline.weights import load_weights, save_weights
 
 logger = logging.getLogger(__name__)
 
@@ -124,7 +124,7 @@ class CrossModel:
         """Write options, tokeniser and weights; the folder needs no other file to be loaded."""
         self.tokeniser_.save(folder)
         self.network_.encoder.config.save_pretrained(folder)
-        atomic_write_bytes(folder / "model.safetensors", save(self.network_.state_dict()))
+        save_weights(self.network_, folder)
         atomic_write_json(folder / "cross.json", asdict(self.config))
 
     @classmethod
@@ -145,12 +145,7 @@ class CrossModel:
         model = cls(config, threads=threads)
         model.tokeniser_ = PieceTokeniser.load(folder)
         model.network_ = CrossNetwork(restore_encoder(folder), config)
-        try:
-            model.network_.load_state_dict(load_file(folder / "model.safetensors"))
-        except Exception as error:  # OSError, RuntimeError, and what safetensors raises
-            reason = " ".join(str(error).split())[:300]
-            raise ArtifactError(f"{folder / 'model.safetensors'}: does not fit the network ({reason})") from error
-        model.network_.eval()
+        load_weights(model.network_, folder)
         return model
 
     def _passages(self, article: CandidateList) -> list[Passage]:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from tqdm import tqdm
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json, stage_key
+from pipeline.artifacts import stage_key
 from pipeline.config import Config, CrossConfig
 from pipeline.cross_ranker.inputs import CandidateList
-from pipeline.errors import ArtifactError
-from pipeline.parallel import deaf_children
+from pipeline.fold_training import MODEL, FoldTask, train_folds
 
 if TYPE_CHECKING:
     from pipeline.cross_ranker.model import CrossModel
-
-MODEL, FOLDS, DONE = "model", "folds", "done.json"
-"""Names in the stage's folder."""
 
 COMBINING = ("combine", "n_estimators")
 """Options that change nothing in the networks."""
@@ -52,8 +44,8 @@ class CrossStage:
     """Scores each article's best candidates.
 
     ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
-    predicts. Each training is a process of its own on one thread, so the scores do not depend on how many run at a
-    time; each is saved once done, and not repeated when ``fit`` is called again with the same data and options.
+    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
+    ``train_folds``.
 
     Learnt: ``oof_``, float32 (n_best,) log odds of each training article's best candidates, from the model that did
     not see its fold; ``model_``.
@@ -79,26 +71,10 @@ class CrossStage:
             DataError: no article has a gold entity among its candidates.
             ArtifactError: the encoder cannot be had.
         """
-        if len(folds) != len(lists):
-            raise ValueError(f"{len(lists)} articles but {len(folds)} folds")
         options = {name: value for name, value in asdict(self.config.cross).items() if name not in COMBINING}
-        base = stage_key(options, self.config.seed, _digest(lists), list(folds))
-        jobs = []
-        for fold in (*sorted(set(folds)), None):
-            job = _Job(self.config.cross, self.config.seed, fold, folder, base, self.log)
-            if not job.is_done():
-                rest = [part for part, other in zip(lists, folds, strict=True) if other != fold]
-                held_out = [part.best for part, other in zip(lists, folds, strict=True) if other == fold]
-                jobs.append(delayed(_run)(job, rest, held_out))
-        with deaf_children():
-            runs = Parallel(n_jobs=min(self.config.workers, max(1, len(jobs))), return_as="generator")(jobs)
-        for _ in tqdm(runs, desc="cross", total=len(jobs), unit="model", disable=None):
-            pass
-        self.oof_: list[np.ndarray] = [np.zeros(0, np.float32) for _ in lists]
-        for fold in sorted(set(folds)):
-            held_out_rows = [index for index, other in enumerate(folds) if other == fold]
-            for index, scores in zip(held_out_rows, _read_scores(_scores_path(folder, fold)), strict=True):
-                self.oof_[index] = scores
+        base_key = stage_key(options, self.config.seed, _digest(lists), list(folds))
+        task = _CrossTask(self.config.cross, self.config.seed, base_key, self.log)
+        self.oof_ = train_folds(task, lists, folds, folder=folder, workers=self.config.workers)
         self.model_ = _load_model(folder / MODEL)
         return self
 
@@ -123,54 +99,33 @@ class CrossStage:
 
 
 @dataclass(frozen=True)
-class _Job:
-    """One training: without a fold, or (None) on all articles."""
+class _CrossTask(FoldTask[TrainingList, "CrossModel", np.ndarray]):
+    """A cross-ranker that learns from all candidates of a list, and scores the best."""
+
+    name: ClassVar[str] = "cross"
+    results_file: ClassVar[str] = "scores.json.gz"
 
     config: CrossConfig
     seed: int
-    fold: int | None
-    folder: Path
     base_key: str
     log: Path | None
 
-    @property
-    def key(self) -> str:
-        return stage_key(self.base_key, self.fold)
+    def key(self, fold: int | None) -> str:
+        return stage_key(self.base_key, fold)
 
-    @property
-    def marker(self) -> Path:
-        """Written last: says what the training rested on."""
-        return self.folder / (MODEL if self.fold is None else f"{FOLDS}/{self.fold}") / DONE
+    def fit(self, items: list[TrainingList], fold: int | None) -> CrossModel:
+        from pipeline.cross_ranker.model import CrossModel
+        from pipeline.training import log_to
 
-    def is_done(self) -> bool:
-        return self.marker.is_file() and read_json(self.marker) == {"key": self.key}
+        seed = zlib.crc32(f"{self.seed}/cross/{fold}".encode())
+        model = CrossModel(self.config, seed=seed, log=log_to(self.log, stage="cross", fold=fold))
+        return model.fit([part.article for part in items], [part.labels for part in items])
 
+    def predict(self, model: CrossModel, items: list[TrainingList]) -> list[Any]:
+        return [scores.tolist() for scores in model.predict([part.best for part in items])]
 
-def _run(job: _Job, lists: Sequence[TrainingList], held_out: Sequence[CandidateList]) -> None:
-    from pipeline.cross_ranker.model import CrossModel
-    from pipeline.training import JsonLinesLog
-
-    seed = zlib.crc32(f"{job.seed}/cross/{job.fold}".encode())
-    log = JsonLinesLog(job.log, stage="cross", fold=job.fold) if job.log is not None else None
-    model = CrossModel(job.config, seed=seed, log=log)
-    model.fit([part.article for part in lists], [part.labels for part in lists])
-    if job.fold is None:
-        model.save(job.folder / MODEL)
-    else:
-        content = json.dumps([scores.tolist() for scores in model.predict(held_out)])
-        atomic_write_bytes(_scores_path(job.folder, job.fold), gzip.compress(content.encode(), 6, mtime=0))
-    atomic_write_json(job.marker, {"key": job.key})
-
-
-def _scores_path(folder: Path, fold: int) -> Path:
-    return folder / FOLDS / str(fold) / "scores.json.gz"
-
-
-def _read_scores(path: Path) -> list[np.ndarray]:
-    try:
-        return [np.array(scores, dtype=np.float32) for scores in json.loads(gzip.decompress(path.read_bytes()))]
-    except (OSError, EOFError, ValueError, TypeError) as error:
-        raise ArtifactError(f"{path}: cannot be read: {error}") from error
+    def read(self, value: Any) -> np.ndarray:
+        return np.array(value, dtype=np.float32)
 
 
 def _load_model(folder: Path) -> CrossModel:

@@ -12,11 +12,11 @@ import torch
 from accelerate.utils import set_seed
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save
+from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.batching import Batch, BatchLoader
 from pipeline.config import Config
 from pipeline.errors import ArtifactError, DataError
@@ -34,6 +34,7 @@ from pipeline.heads.base import Head
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Target
 from pipeline.training import JsonLinesLog, compute_device, in_bf16, one_thread, train
+from pipeline.weights import WEIGHTS, load_weights, one_line, save_weights
 
 
 class HeadClassifier:
@@ -137,7 +138,7 @@ class HeadClassifier:
     def save(self, folder: Path) -> None:
         """Write everything ``load`` needs, an encoder's weights and tokeniser included: JSON and safetensors."""
         self.inputs_.save(folder)
-        atomic_write_bytes(folder / "model.safetensors", save(self.head_.state_dict()))
+        save_weights(self.head_, folder)
         atomic_write_json(folder / "head.json", self._description())
 
     def load(self, folder: Path) -> Self:
@@ -152,18 +153,14 @@ class HeadClassifier:
             found = saved.get(key) if isinstance(saved, dict) else None
             if found != wanted:
                 raise ArtifactError(f"{path}: {key} {_listing(found)}, want {_listing(wanted)}")
-        path = folder / "model.safetensors"
+        path = folder / WEIGHTS
         try:
             weights = load_file(path)
         except (OSError, SafetensorError) as error:
-            raise ArtifactError(f"{path}: cannot be read ({_one_line(error)})") from error
+            raise ArtifactError(f"{path}: cannot be read ({one_line(error)})") from error
         self.inputs_ = load_inputs(self._kind, self.config, folder, weights)
         self.head_ = self._build()
-        try:
-            self.head_.load_state_dict(weights)
-        except RuntimeError as error:
-            raise ArtifactError(f"{path}: does not fit the head {self.name} ({_one_line(error)})") from error
-        self.head_.eval()
+        load_weights(self.head_, folder, weights=weights, kind=f"head {self.name}")
         return self
 
     def _description(self) -> dict[str, Any]:
@@ -243,7 +240,3 @@ class HeadClassifier:
 
 def _listing(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
-
-
-def _one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:300]

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from pipeline.batching import Batch
 from pipeline.config import HeadConfig
 from pipeline.heads.base import Embedder, Head, HeadOutput
-from pipeline.heads.layers import MaskedLSTM, gather, masked_mean, masked_softmax, weighted_sum
+from pipeline.heads.layers import MaskedLSTM, masked_softmax, target_mean, weighted_sum
 
 
 def circular_convolution(a: Tensor, b: Tensor) -> Tensor:
@@ -66,7 +66,7 @@ class AFLSTM(Head):
         """Return the logits, and the attention over the context."""
         embedded = self.embedder(batch)
         context, last = self.lstm(embedded, batch.mask)
-        target = self.target(masked_mean(gather(embedded, batch.target), batch.target.mask))
+        target = self.target(target_mean(embedded, batch))
         fused = self.fuse(self.normalise_context(context), self.normalise_target(target)[:, None])
         attention = masked_softmax(self.score(torch.tanh(self.key(fused))).squeeze(-1), batch.mask)
         mixed = torch.tanh(self.attended(weighted_sum(attention, context)) + self.last(last))

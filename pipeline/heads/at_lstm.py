@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from torch import nn
+from typing import ClassVar
+
+from torch import Tensor, nn
 
 from pipeline.batching import Batch
 from pipeline.config import HeadConfig
 from pipeline.heads.base import Embedder, Head, HeadOutput
-from pipeline.heads.layers import MaskedLSTM, TargetAttention, gather, masked_mean
+from pipeline.heads.layers import MaskedLSTM, TargetAttention, target_mean
 
 
 class ATLSTM(Head):
@@ -28,18 +30,24 @@ class ATLSTM(Head):
 
     inputs = ("mask", "target")
     uses_target = True
+    vectors_a_word: ClassVar[int] = 1
+    """Vectors of the embedder's size in what the LSTM reads of a word."""
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)
-        self.lstm = MaskedLSTM(embedder.dim, config.hidden_dim)
+        self.lstm = MaskedLSTM(self.vectors_a_word * embedder.dim, config.hidden_dim)
         self.attend = TargetAttention(self.lstm.dim, embedder.dim)
         self.dropout = nn.Dropout(config.dropout)
         self.classify = nn.Linear(self.lstm.dim, n_classes)
 
+    def lstm_input(self, words: Tensor, target: Tensor) -> Tensor:
+        """Return what the LSTM reads, of words (batch, seq_len, dim) and target (batch, dim): the words alone."""
+        return words
+
     def explain(self, batch: Batch) -> HeadOutput:
         """Return the logits, and the attention over the context."""
         embedded = self.embedder(batch)
-        target = masked_mean(gather(embedded, batch.target), batch.target.mask)
-        context, last = self.lstm(embedded, batch.mask)
+        target = target_mean(embedded, batch)
+        context, last = self.lstm(self.lstm_input(embedded, target), batch.mask)
         mixed, attention = self.attend(context, last, target, batch.mask)
         return HeadOutput(self.classify(self.dropout(mixed)), attention)

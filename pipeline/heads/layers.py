@@ -97,6 +97,11 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     return (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
 
 
+def target_mean(embedded: Tensor, batch: Batch) -> Tensor:
+    """Average the vectors (batch, seq_len, dim) of each row's target: (batch, dim)."""
+    return masked_mean(gather(embedded, batch.target), batch.target.mask)
+
+
 def masked_max(states: Tensor, mask: Tensor) -> Tensor:
     """Maximum of (batch, n, dim) over the n steps a bool (batch, n) mask keeps; zero where it keeps none."""
     highest = states.masked_fill(~mask[..., None], -torch.inf).amax(1)

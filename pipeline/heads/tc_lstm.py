@@ -7,7 +7,7 @@ from torch import nn
 from pipeline.batching import Batch
 from pipeline.config import HeadConfig
 from pipeline.heads.base import Embedder, Head, HeadOutput
-from pipeline.heads.layers import TwoSidedLSTM, append_vector, gather, masked_mean
+from pipeline.heads.layers import TwoSidedLSTM, append_vector, target_mean
 
 
 class TCLSTM(Head):
@@ -39,5 +39,5 @@ class TCLSTM(Head):
     def explain(self, batch: Batch) -> HeadOutput:
         """Return the logits; there is no attention."""
         embedded = self.embedder(batch)
-        target = masked_mean(gather(embedded, batch.target), batch.target.mask)
+        target = target_mean(embedded, batch)
         return HeadOutput(self.classify(self.dropout(self.lstm(append_vector(embedded, target), batch))))

@@ -9,10 +9,9 @@ from typing import Self
 import numpy as np
 import torch
 from accelerate.utils import set_seed
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import RelevanceConfig
 from pipeline.errors import ArtifactError
 from pipeline.matchers.base import Matcher, PairBatch
@@ -22,6 +21,7 @@ from pipeline.relevance.encoding import N_MARKS, EncodedArticle, TrainingPairs, 
 from pipeline.relevance.pairs import ArticlePairs
 from pipeline.training import JsonLinesLog, compute_device, one_thread, train
 from pipeline.vocab import Vocabulary
+from pipeline.weights import load_weights, save_weights
 
 PREDICT_BATCH = 256
 """Most pairs scored at a time. Fixed: a batch's size could change the last bits of a score."""
@@ -85,7 +85,7 @@ class RelevanceModel:
     def save(self, folder: Path) -> None:
         """Write the vocabulary and the name as JSON, the weights as safetensors."""
         self.vocabulary_.save(folder / "vocab.json")
-        atomic_write_bytes(folder / "model.safetensors", save(self.network_.state_dict()))
+        save_weights(self.network_, folder)
         atomic_write_json(folder / "matcher.json", self._identity())
 
     @classmethod
@@ -101,12 +101,7 @@ class RelevanceModel:
             raise ArtifactError(f"{path}: holds {found}, the configuration wants {model._identity()}")
         model.vocabulary_ = Vocabulary.load(folder / "vocab.json")
         model.network_ = model._build()
-        try:
-            model.network_.load_state_dict(load_file(folder / "model.safetensors"))
-        except Exception as error:  # OSError, RuntimeError, and what safetensors raises
-            reason = " ".join(str(error).split())[:300]
-            raise ArtifactError(f"{folder / 'model.safetensors'}: does not fit the network ({reason})") from error
-        model.network_.eval()
+        load_weights(model.network_, folder)
         return model
 
     def _identity(self) -> dict[str, str]:

@@ -11,10 +11,9 @@ from typing import Any, Self
 import numpy as np
 import torch
 from accelerate.utils import set_seed
-from safetensors.torch import load_file, save
 from torch import Tensor, nn
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import TaggerConfig, TrainingConfig
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.registry import TAGGERS, resolve
@@ -33,6 +32,7 @@ from pipeline.taggers.schemes import ScoredSpan, Span, TagScheme
 from pipeline.taggers.windows import join_windows
 from pipeline.text.normalise import BREAK
 from pipeline.training import JsonLinesLog, compute_device, in_bf16, n_threads, train
+from pipeline.weights import load_weights, save_weights
 
 logger = logging.getLogger(__name__)
 
@@ -122,7 +122,7 @@ class TaggerModel:
         }
         self.tokeniser_.save(folder)
         self.network_.save_shape(folder)
-        atomic_write_bytes(folder / "model.safetensors", save(self.network_.state_dict()))
+        save_weights(self.network_, folder)
         atomic_write_json(folder / "tagger.json", settings)
 
     @classmethod
@@ -146,12 +146,7 @@ class TaggerModel:
         model.network_ = model._with_labels(
             model._class.restore(folder, model.tokeniser_, model._network_scheme, config)
         )
-        try:
-            model.network_.load_state_dict(load_file(folder / "model.safetensors"))
-        except Exception as error:  # OSError, RuntimeError, and what safetensors raises
-            reason = " ".join(str(error).split())[:300]
-            raise ArtifactError(f"{folder / 'model.safetensors'}: does not fit the network ({reason})") from error
-        model.network_.eval()
+        load_weights(model.network_, folder)
         return model
 
     @property

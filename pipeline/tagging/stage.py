@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
-import json
 import logging
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from joblib import Parallel, delayed
-from tqdm import tqdm
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json, sha256_file, stage_key
+from pipeline.artifacts import read_json, sha256_file, stage_key
 from pipeline.config import Config, TaggerConfig
-from pipeline.errors import ArtifactError, DataError
-from pipeline.parallel import deaf_children
+from pipeline.errors import DataError
+from pipeline.fold_training import DONE, MODEL, FoldTask, is_done, mark_done, train_folds
 from pipeline.taggers.data import LabelledText
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.tagging.spans import article_text
@@ -27,21 +23,19 @@ from pipeline.text import Document
 
 if TYPE_CHECKING:
     from pipeline.taggers.model import TaggerModel
-    from pipeline.training import JsonLinesLog
 
 logger = logging.getLogger(__name__)
 
-MODEL, PRETRAINED, FOLDS, DONE = "model", "pretrained", "folds", "done.json"
-"""Names in the stage's folder."""
+PRETRAINED = "pretrained"
+"""Name in the stage's folder, beside those of ``fold_training``."""
 
 
 class TaggerStage:
     """Scores spans of articles.
 
     ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
-    predicts. Each of these trainings is a process of its own on one thread, so the scores do not depend on how many
-    run at a time; each is saved once done, and not repeated when ``fit`` is called again with the same data and
-    options.
+    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
+    ``train_folds``.
 
     Learnt: ``oof_``, the scored spans of each training article from the model that did not see its fold; ``model_``.
 
@@ -78,31 +72,21 @@ class TaggerStage:
             DataError: no article has a marked span, or a NER file cannot be read.
             ArtifactError: the encoder cannot be had.
         """
-        if len(folds) != len(texts):
-            raise ValueError(f"{len(texts)} texts but {len(folds)} folds")
-        marked = [index for index, text in enumerate(texts) if text.spans]
-        if not marked:
+        n_marked = sum(bool(text.spans) for text in texts)
+        if not n_marked:
             raise DataError("no training article names one of its core entities: there is nothing to learn to tag")
-        logger.info("tagger: %d of %d articles name none of their core entities", len(texts) - len(marked), len(texts))
+        logger.info("tagger: %d of %d articles name none of their core entities", len(texts) - n_marked, len(texts))
         options, seed = self.config.tagger, self.config.seed
-        base = stage_key(asdict(options), self.labels, self.label_weight, seed, _digest(texts), list(folds))
-        start = self._pretrain(folder / PRETRAINED)
-        jobs = []
-        for fold in (*sorted(set(folds)), None):
-            job = _Job(options, self.labels, self.label_weight, seed, fold, folder, base, start, self.log)
-            held_out = [index for index, other in enumerate(folds) if other == fold]
-            if not job.is_done():
-                rest = [texts[index] for index in marked if folds[index] != fold]
-                jobs.append(delayed(_run)(job, rest, [texts[index] for index in held_out]))
-        with deaf_children():
-            runs = Parallel(n_jobs=min(self.config.workers, max(1, len(jobs))), return_as="generator")(jobs)
-        for _ in tqdm(runs, desc="tagger", total=len(jobs), unit="model", disable=None):
-            pass
-        self.oof_: list[list[ScoredSpan]] = [[] for _ in texts]
-        for fold in sorted(set(folds)):
-            held_out = [index for index, other in enumerate(folds) if other == fold]
-            for index, spans in zip(held_out, _read_spans(_spans_path(folder, fold)), strict=True):
-                self.oof_[index] = spans
+        task = _TaggerTask(
+            options,
+            self.labels,
+            self.label_weight,
+            seed,
+            base_key=stage_key(asdict(options), self.labels, self.label_weight, seed, _digest(texts), list(folds)),
+            start=self._pretrain(folder / PRETRAINED),
+            log=self.log,
+        )
+        self.oof_ = train_folds(task, texts, folds, folder=folder, workers=self.config.workers)
         self.model_ = _load_model(folder / MODEL, self.labels)
         return self
 
@@ -134,9 +118,10 @@ class TaggerStage:
         if missing := [file for file in files if not file.is_file()]:
             raise DataError(f"{missing[0]}: no such file (tagger.ner_files)")
         key = stage_key(asdict(options), self.config.seed, [sha256_file(file) for file in files])
-        if not _has_key(folder / DONE, key):
+        if not is_done(folder, key):
             from pipeline.taggers.model import TaggerModel
             from pipeline.taggers.ner_rows import read_ner_rows
+            from pipeline.training import log_to
 
             rows = [row for file in files for row in read_ner_rows(file, with_types=False)]
             training = replace(options.training, max_epochs=options.ner_epochs)
@@ -144,86 +129,58 @@ class TaggerStage:
                 replace(options, training=training),
                 seed=self.config.seed,
                 threads=self.config.workers,
-                log=_log(self.log, fold="pretraining"),
+                log=log_to(self.log, stage="tagger", fold="pretraining"),
             )
             model.fit(rows).save(folder)
-            atomic_write_json(folder / DONE, {"key": key})
+            mark_done(folder, key)
         return folder
 
 
 @dataclass(frozen=True)
-class _Job:
-    """One training: without a fold, or (None) on all articles."""
+class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
+    """A tagger that learns from the articles with marked spans, from ``start`` on where that is given."""
+
+    name: ClassVar[str] = "tagger"
+    results_file: ClassVar[str] = "spans.json.gz"
 
     config: TaggerConfig
     labels: tuple[str, ...]
     label_weight: float | None
     seed: int
-    fold: int | None
-    folder: Path
     base_key: str
     start: Path | None
     log: Path | None
 
-    @property
-    def key(self) -> str:
-        return stage_key(self.base_key, self.fold, read_json(self.start / DONE) if self.start else None)
+    def key(self, fold: int | None) -> str:
+        return stage_key(self.base_key, fold, read_json(self.start / DONE) if self.start else None)
 
-    @property
-    def marker(self) -> Path:
-        """Written last: says what the training rested on."""
-        return self.folder / (MODEL if self.fold is None else f"{FOLDS}/{self.fold}") / DONE
+    def select(self, items: list[LabelledText]) -> list[LabelledText]:
+        return [text for text in items if text.spans]
 
-    def is_done(self) -> bool:
-        return _has_key(self.marker, self.key)
+    def fit(self, items: list[LabelledText], fold: int | None) -> TaggerModel:
+        from pipeline.taggers.model import TaggerModel
+        from pipeline.training import log_to
 
+        seed = zlib.crc32(f"{self.seed}/tagger/{fold}".encode())
+        order = np.random.default_rng(seed).permutation(len(items))
+        n_dev = round(len(items) * self.config.dev_fraction)
+        dev, rest = ([items[index] for index in part] for part in (order[:n_dev], order[n_dev:]))
+        start = _load_model(self.start, None) if self.start else None
+        log = log_to(self.log, stage="tagger", fold=fold)
+        model = TaggerModel(self.config, labels=self.labels, label_weight=self.label_weight, seed=seed, log=log)
+        return model.fit(rest, dev, start=start)
 
-def _run(job: _Job, texts: Sequence[LabelledText], held_out: Sequence[LabelledText]) -> None:
-    from pipeline.taggers.model import TaggerModel
+    def predict(self, model: TaggerModel, items: list[LabelledText]) -> list[Any]:
+        return model.predict(items)
 
-    seed = zlib.crc32(f"{job.seed}/tagger/{job.fold}".encode())
-    order = np.random.default_rng(seed).permutation(len(texts))
-    n_dev = round(len(texts) * job.config.dev_fraction)
-    dev, rest = ([texts[index] for index in part] for part in (order[:n_dev], order[n_dev:]))
-    start = _load_model(job.start, None) if job.start else None
-    log = _log(job.log, fold=job.fold)
-    model = TaggerModel(job.config, labels=job.labels, label_weight=job.label_weight, seed=seed, log=log)
-    model.fit(rest, dev, start=start)
-    if job.fold is None:
-        model.save(job.folder / MODEL)
-    else:
-        content = json.dumps(model.predict(held_out), ensure_ascii=False)
-        atomic_write_bytes(_spans_path(job.folder, job.fold), gzip.compress(content.encode(), 6, mtime=0))
-    atomic_write_json(job.marker, {"key": job.key})
-
-
-def _spans_path(folder: Path, fold: int) -> Path:
-    return folder / FOLDS / str(fold) / "spans.json.gz"
-
-
-def _read_spans(path: Path) -> list[list[ScoredSpan]]:
-    try:
-        return [[ScoredSpan(*span) for span in spans] for spans in json.loads(gzip.decompress(path.read_bytes()))]
-    except (OSError, EOFError, ValueError, TypeError) as error:
-        raise ArtifactError(f"{path}: cannot be read: {error}") from error
+    def read(self, value: Any) -> list[ScoredSpan]:
+        return [ScoredSpan(*span) for span in value]
 
 
 def _load_model(folder: Path, labels: Sequence[str] | None) -> TaggerModel:
     from pipeline.taggers.model import TaggerModel  # torch and transformers are costly to import
 
     return TaggerModel.load(folder, labels=labels)
-
-
-def _has_key(marker: Path, key: str) -> bool:
-    return marker.is_file() and read_json(marker) == {"key": key}
-
-
-def _log(path: Path | None, **context: Any) -> JsonLinesLog | None:
-    if path is None:
-        return None
-    from pipeline.training import JsonLinesLog  # imports torch
-
-    return JsonLinesLog(path, stage="tagger", **context)
 
 
 def _digest(texts: Sequence[LabelledText]) -> str:
