@@ -15,6 +15,7 @@ import json
 import os
 import random
 import re
+import resource
 import signal
 import statistics
 import subprocess
@@ -45,6 +46,8 @@ class Watched:
     seconds: float
     n_done: int
     message: str
+    cpu_seconds: float = 0.0
+    """Of all its processes; of a killed prediction only what its main process used."""
     samples: list[tuple[int, float]] = field(default_factory=list)
     """Answers so far, and MiB of all processes together."""
 
@@ -66,7 +69,7 @@ def perturbed(articles: list[Article], n_articles: int, seed: int) -> Iterator[d
 
 def watch(arguments: list[str], part: Path, *, kill_at: int | None = None) -> Watched:
     """Run a prediction, sampling its memory; kill it once so many answers are noted."""
-    start = time.perf_counter()
+    start, cpu_start = time.perf_counter(), cpu_of_children()
     found = Watched(0, 0.0, 0, "")
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
@@ -89,7 +92,14 @@ def watch(arguments: list[str], part: Path, *, kill_at: int | None = None) -> Wa
         errors.seek(0)
         found.message = errors.read().decode(errors="replace")[-300:].strip()
     found.code, found.seconds = process.returncode, time.perf_counter() - start
+    found.cpu_seconds = cpu_of_children() - cpu_start
     return found
+
+
+def cpu_of_children() -> float:
+    """Return the CPU seconds of all processes that have ended so far."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def memory_of(group: int) -> float:
@@ -111,6 +121,16 @@ def growth(samples: list[tuple[int, float]], n_articles: int) -> tuple[float, fl
     early = [memory for done, memory in samples if begin <= done < 2 * begin]
     late = [memory for done, memory in samples if 3 * n_articles // 4 <= done]
     return (statistics.median(early) if early else 0.0, statistics.median(late) if late else 0.0)
+
+
+def report_memory(watched: Watched, n_articles: int) -> list[str]:
+    """Print how memory developed over the answers seen, and return a fault where it grew."""
+    early, late = growth(watched.samples, n_articles)
+    if not early:  # a resumed prediction has its first half at once
+        return []
+    peak = max(memory for _, memory in watched.samples)
+    print(f"memory: {early:.0f} MiB after the warm-up, {late:.0f} MiB in the last quarter, {peak:.0f} MiB at most")
+    return ["memory grows"] if late > early * (1 + MAX_GROWTH) else []
 
 
 def main() -> int:
@@ -139,11 +159,12 @@ def main() -> int:
         if options.kill:
             broken = watch([*arguments, "--output", str(output)], part, kill_at=options.articles // 2)
             print(f"killed after {broken.n_done:,} answers and {broken.seconds:.0f} s (exit code {broken.code})")
+            faults += report_memory(broken, broken.n_done)
             if output.exists() or not part.exists():
                 faults.append("the kill left a finished file, or nothing to go on with")
             resume = ["--resume"]
         done = watch([*arguments, "--output", str(output), *resume], part)
-        print(f"finished after {done.seconds:.0f} s (exit code {done.code})")
+        print(f"finished after {done.seconds:.0f} s, {done.cpu_seconds:.0f} s of CPU time (exit code {done.code})")
         if done.code:
             faults.append(done.message)
         else:
@@ -152,21 +173,15 @@ def main() -> int:
             lines = output.read_bytes().count(b"\n")
             print(f"lines {lines:,}, problems {len(problems)}")
             faults += [str(problem) for problem in problems[:3]]
-            early, late = growth(done.samples, options.articles)
-            if early:  # a resumed prediction has its first half at once
-                print(f"memory: {early:.0f} MiB after the warm-up, {late:.0f} MiB in the last quarter")
-            if early and late > early * (1 + MAX_GROWTH):
-                faults.append("memory grows")
+            faults += report_memory(done, options.articles)
             left = sorted(path.name for path in folder.iterdir())
             if left != ["answer.csv", "answer.txt", "input.jsonl"]:
                 faults.append(f"files left over: {left}")
         if options.compare and not done.code:
             again = watch([*arguments, "--output", str(folder / "again.txt")], folder / ".again.txt.part")
             same = again.code == 0 and (folder / "again.txt").read_bytes() == output.read_bytes()
-            early, late = growth(again.samples, options.articles)
-            print(f"undisturbed: {again.seconds:.0f} s, same bytes: {same}, memory {early:.0f} -> {late:.0f} MiB")
-            if not same or (early and late > early * (1 + MAX_GROWTH)):
-                faults.append("the undisturbed prediction differs, or its memory grows")
+            print(f"undisturbed: {again.seconds:.0f} s, {again.cpu_seconds:.0f} s of CPU time, same bytes: {same}")
+            faults += report_memory(again, options.articles) + ([] if same else ["the undisturbed prediction differs"])
     for fault in faults:
         print(f"FAULT: {fault}")
     print(f"faults: {len(faults)}")
