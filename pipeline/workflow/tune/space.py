@@ -95,14 +95,16 @@ def make_space(content: Any, config: Config) -> Space:
         raise ConfigError(
             "want options to search, as in: rerank.num_leaves: {low: 4, high: 31, log: true}",
         )
-    space: Space = {}
+    parts: Space = {}
     for name, rule in content.items():
         _check_name(str(name))
-        part = _part(str(name), rule, option(config, name))
-        for value in part.choices if isinstance(part, Choices) else (part.low, part.high):
-            with_options(config, {name: value})  # names the range of the option
-        space[name] = part.with_value(option(config, name))
-    return space
+        parts[name] = _part(str(name), rule, option(config, name))
+    values = {
+        name: part.choices if isinstance(part, Choices) else (part.low, part.high) for name, part in parts.items()
+    }
+    for index in range(max(map(len, values.values()))):  # refuses what lies outside an option's own range
+        with_options(config, {name: some[min(index, len(some) - 1)] for name, some in values.items()})
+    return {name: part.with_value(option(config, name)) for name, part in parts.items()}
 
 
 def to_plain(space: Space) -> dict[str, dict[str, Any]]:
