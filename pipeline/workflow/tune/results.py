@@ -213,7 +213,7 @@ def caution(result: TuneResult) -> str:
     return (
         f"Caution: the best of {result.n_trials} is partly luck. The interval of the gain {sure} zero, and does not "
         f"know of the choice. Chosen on one half of the articles and measured on the other, the gain in "
-        f"{result.metric} is {result.held_out_gain:+.4f}, {kept:.0%} of {gain.delta:+.4f}; the rest is noise."
+        f"{result.metric} is {result.held_out_gain:+.4f}, {kept:.0%} of {gain.delta:+.4f}; the rest may be noise."
     )
 
 
