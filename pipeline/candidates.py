@@ -142,6 +142,11 @@ class CandidateSet:
             offsets=offsets,
         )
 
+    def without(self, source: Source) -> CandidateSet:
+        """Return the candidates as if one source had not been there."""
+        others = self.sources & ~int(source)
+        return replace(self, sources=others).take(np.flatnonzero(others))
+
 
 class CandidateGenerator:
     """Offers candidates for an article.

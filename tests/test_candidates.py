@@ -261,6 +261,18 @@ def test_take_agrees_with_naive_selection() -> None:
         assert (taken.starts.dtype, taken.offsets.dtype) == (found.starts.dtype, found.offsets.dtype)
 
 
+def test_without_a_source_the_others_are_left_as_they_were() -> None:
+    document = Document.of(Article("a", "", "松果手机，云杉"))
+    both = int(Source.GOLD | Source.WORD)
+    found = locate(
+        document, default_segmenter().cut(document.text), {"松果": both, "手机": int(Source.GOLD), "云杉": 1}
+    )
+    rest = found.without(Source.GOLD)
+    assert (rest.keys, rest.sources.tolist()) == (["松果", "云杉"], [1, 1])
+    assert [rest.spans(row) for row in range(2)] == [found.spans(0), found.spans(2)]
+    assert found.sources.tolist() == [both, int(Source.GOLD), 1]
+
+
 fragments = st.sampled_from(
     [
         *"松果的了，。\n 《》“”()·-.&;<>a1",

@@ -17,7 +17,7 @@ from pipeline import __version__
 from pipeline.cli import main
 from pipeline.submission import read_submission
 
-COMMANDS = ("demo", "audit", "train", "predict", "check", "evaluate", "report", "explain")
+COMMANDS = ("demo", "audit", "train", "predict", "check", "evaluate", "report", "explain", "tune")
 SLOW_IMPORTS = ("accelerate", "joblib", "lightgbm", "numpy", "omegaconf", "pandas", "sklearn", "torch", "transformers")
 MAX_HELP_SECONDS = 0.5
 """Of processor time, so that a busy machine does not count."""

@@ -22,6 +22,7 @@ from pipeline.cli.explain import explain
 from pipeline.cli.predict import predict
 from pipeline.cli.report import report
 from pipeline.cli.tag import tag
+from pipeline.cli.tune import tune
 from pipeline.errors import PipelineError
 
 EXIT_BUG = 1
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, train, predict, check, evaluate, report, explain):
+for command in (demo, audit, train, predict, check, evaluate, report, explain, tune):
     app.command()(command)
 app.add_typer(compare, name="compare")
 app.add_typer(tag, name="tag")

@@ -16,7 +16,7 @@ from pipeline.config import CandidateConfig, Config, RelevanceConfig
 from pipeline.dictionary import read_dictionary
 from pipeline.errors import DataError
 from pipeline.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
-from pipeline.features.extract import ALL, gold_keys, with_fitted
+from pipeline.features.extract import ALL, gold_keys, static_features, with_fitted
 from pipeline.parallel import map_chunks
 from pipeline.pruning import Pruner, pruning_matrix
 from pipeline.relevance import ArticlePairs, article_pairs, with_relevance
@@ -189,8 +189,9 @@ class _FeatureRow(NamedTuple):
     names: list[str]
     keys: list[str]
     offered: list[str]
-    """Keys offered by something else than a gold name of other articles: counting those would tell, through the
-    articles of other folds, that the name is gold in this one."""
+    """Keys that would be kept if no gold name of other articles were known. Counting those that are kept would tell,
+    through the articles of other folds, that the name is gold in this one: it is offered there, or escapes pruning or
+    falls to it there, because it is."""
     firsts: np.ndarray
     matrix: np.ndarray
 
@@ -198,9 +199,10 @@ class _FeatureRow(NamedTuple):
 def _feature_row(extractor: Extractor, chunk: list[Labelled]) -> list[_FeatureRow]:
     rows = []
     for article, fold, spans in chunk:
-        features = extractor.extract(article, fold, spans)
-        kept = features.candidates
-        offered = [key for key, bits in zip(kept.keys, kept.sources, strict=True) if int(bits) & ~Source.GOLD]
+        found = extractor.candidates(article, fold, spans)
+        kept = extractor.keep(found, fold)
+        features = static_features(kept, extractor.segmenter)
+        offered = extractor.keep(found.without(Source.GOLD), fold).keys
         rows.append(_FeatureRow(features.names, kept.keys, offered, kept.firsts, features.matrix))
     return rows
 

@@ -12,16 +12,22 @@ from pipeline.text import match_key
 PROBS = ("p_pos", "p_norm", "p_neg")
 
 
+def out_of_fold_emotions(run: RunFolder) -> dict[tuple[str, str], Emotion]:
+    """Return the emotion of each gold entity by newsId and match key, from models that did not see its article."""
+    emotions: dict[tuple[str, str], Emotion] = {}
+    for row in read_table(run.oof("sentiment")).to_dict("records"):
+        best = max(range(len(EMOTIONS)), key=lambda column: float(row[PROBS[column]]))
+        emotions[row["news_id"], match_key(row["name"])] = EMOTIONS[best]
+    return emotions
+
+
 def out_of_fold_answers(run: RunFolder) -> dict[str, list[Entity]]:
     """Join a run's out-of-fold tables: newsId to the chosen entities, as match keys, with their emotions.
 
     An entity that is chosen but not gold has no out-of-fold emotion; it counts as wrong whatever
     its emotion, and gets POS.
     """
-    emotions: dict[tuple[str, str], Emotion] = {}
-    for row in read_table(run.oof("sentiment")).to_dict("records"):
-        best = max(range(len(EMOTIONS)), key=lambda column: float(row[PROBS[column]]))
-        emotions[row["news_id"], match_key(row["name"])] = EMOTIONS[best]
+    emotions = out_of_fold_emotions(run)
     answers: dict[str, list[Entity]] = {}
     for row in read_table(run.oof("rerank")).to_dict("records"):
         if row["is_chosen"] == "1":

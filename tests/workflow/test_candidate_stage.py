@@ -14,6 +14,7 @@ import pytest
 from pipeline.config import CandidateConfig, Config, load_config
 from pipeline.errors import DataError
 from pipeline.features import Extractor, FeatureTable, KeyCounts
+from pipeline.pruning import COLUMNS, Pruner
 from pipeline.schema import Article, Emotion, Entity
 from pipeline.workflow import candidate_stage
 from pipeline.workflow.candidate_stage import build_table, dictionary_path, fit_extractor
@@ -241,6 +242,22 @@ def test_gold_names_of_a_fold_do_not_reach_it_through_what_others_offer(tmp_path
         if FOLDS[article.news_id] == 1:
             assert before.keys[index] == after.keys[index]
             np.testing.assert_array_equal(before.matrices[index], after.matrices[index])
+
+
+def test_gold_names_of_a_fold_do_not_reach_it_through_what_others_prune(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name is kept in other folds because it is gold in this one; it is counted as if that were unknown."""
+    weights = np.array([{"log_tf": 1.0, "from_gold": 9.0}.get(name, 0.0) for name in COLUMNS])
+    monkeypatch.setattr(Pruner, "fit", lambda *_: Pruner(weights))
+    options = config("candidates.max_candidates=12")
+    before, _, _ = describe(ARTICLES, FOLDS, options, tmp_path / "before")
+    after, _, _ = describe(relabelled(1), FOLDS, options, tmp_path / "after")
+    own = [index for index, article in enumerate(ARTICLES) if FOLDS[article.news_id] == 1]
+    assert [before.keys[index] for index in own] == [after.keys[index] for index in own]
+    assert any(before.keys[index] != after.keys[index] for index in range(len(ARTICLES)) if index not in own)
+    for index in own:
+        np.testing.assert_array_equal(before.matrices[index], after.matrices[index])
 
 
 # --- the same whatever the order and the workers
