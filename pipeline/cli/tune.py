@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.commands import RunName
 from pipeline.cli.files import MODELS, default_train
+from pipeline.cli.options import RunName
 from pipeline.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -239,8 +239,10 @@ class TaggerModel:
         return results
 
     def _scored_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
-        options = {"max_length": self.config.max_span_tokens, "min_prob": self.config.min_prob}
-        found = self.network_.crf.spans(output.emissions, window, **options)
+        config = self.config
+        found = self.network_.crf.spans(
+            output.emissions, window, max_length=config.max_span_tokens, min_prob=config.min_prob
+        )
         labels, of_token = self.scheme.labels, _distributions(output)
         for row, start, length, of_label in zip(*(part.cpu().numpy() for part in found), strict=True):
             stop = start + length
