@@ -13,6 +13,7 @@ from pipeline.sentiment.scores import (
     class_weights,
     fit_temperature,
     log_loss,
+    mixture_weights,
     one_hot,
     softmax,
     with_temperature,
@@ -79,3 +80,28 @@ def test_class_weights_average_one_over_the_examples(power: float) -> None:
     assert sum(weights[emotion] for emotion in gold) == pytest.approx(10)
     assert weights[NORM] / weights[POS] == pytest.approx(4**power)
     assert weights[NEG] == 1.0
+
+
+def test_mixture_weights_are_the_best_of_a_fine_grid() -> None:
+    rng = np.random.default_rng(3)
+    gold = [EMOTIONS[i] for i in rng.integers(0, 3, 400)]
+    columns = np.array([EMOTIONS.index(emotion) for emotion in gold])
+    members = []
+    for strength in (1.0, 0.6):
+        logits = rng.normal(size=(400, 3))
+        logits[np.arange(400), columns] += strength
+        members.append(np.exp(logits) / np.exp(logits).sum(1, keepdims=True))
+    found = mixture_weights(members, gold)
+    of_gold = [probs[np.arange(400), columns] for probs in members]
+    grid = np.linspace(0, 1, 2001)
+    best = grid[np.argmax([np.log(w * of_gold[0] + (1 - w) * of_gold[1]).mean() for w in grid])]
+    assert 0.5 < best < 0.95
+    np.testing.assert_allclose(found, [best, 1 - best], atol=2e-3)
+
+
+def test_mixture_weights_of_one_member_and_of_impossible_answers() -> None:
+    gold = [Emotion.POS, Emotion.NEG]
+    np.testing.assert_allclose(mixture_weights([np.full((2, 3), 1 / 3)], gold), [1.0])
+    impossible = np.array([[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]])
+    np.testing.assert_allclose(mixture_weights([impossible, impossible], gold), [0.5, 0.5])
+    np.testing.assert_allclose(mixture_weights([impossible, np.full((2, 3), 1 / 3)], gold), [0.0, 1.0], atol=1e-12)

@@ -179,6 +179,48 @@ def test_result_does_not_depend_on_workers_or_hash_seed() -> None:
     assert done.stdout == fingerprint(workers=1)
 
 
+@pytest.fixture
+def with_encoder(tmp_path: Path) -> Config:
+    characters = "".join([*TELLING.values(), "松果茶社"])
+    options = config("tfidf", "pair", choose="tfidf+pair")
+    options.head.encoder.name = str(write_tiny_encoder(tmp_path / "encoder", n_layers=1, characters=characters))
+    return options
+
+
+def test_trainings_of_a_member_on_an_encoder_are_saved_and_not_repeated(with_encoder: Config, tmp_path: Path) -> None:
+    log, folder = tmp_path / "log.jsonl", tmp_path / "stage"
+    first = SentimentStage(with_encoder, log=log).fit(EXAMPLES, FOLDS, folder=folder)
+    n_lines = len(log.read_bytes().splitlines())
+    assert n_lines == 4 * with_encoder.head.encoder.training.max_epochs
+    again = SentimentStage(with_encoder, log=log).fit(EXAMPLES, FOLDS, folder=folder)
+    assert len(log.read_bytes().splitlines()) == n_lines
+    np.testing.assert_array_equal(again.predict(EXAMPLES), first.predict(EXAMPLES))
+    again.save(folder)
+    assert sorted(path.name for path in (folder / "pair").iterdir()) == ["folds", "model"]
+    np.testing.assert_array_equal(SentimentStage.load(folder, with_encoder).predict(EXAMPLES), first.predict(EXAMPLES))
+    apart = SentimentStage(with_encoder).fit(EXAMPLES, FOLDS)
+    np.testing.assert_array_equal(apart.predict(EXAMPLES), first.predict(EXAMPLES))
+    with_encoder.head.dropout = 0.2
+    SentimentStage(with_encoder, log=log).fit(EXAMPLES, FOLDS, folder=folder)
+    assert len(log.read_bytes().splitlines()) == 2 * n_lines
+
+
+def test_members_are_weighed_by_how_likely_they_make_the_gold_emotions(both: SentimentStage, tmp_path: Path) -> None:
+    stage = SentimentStage(config("tfidf", "ian", choose="tfidf+ian")).fit(EXAMPLES, FOLDS)
+    assert sum(stage.weights_) == pytest.approx(1)
+    assert stage.weights_[0] > 0.9  # always right, and sure of it
+    stage.save(tmp_path)
+    assert SentimentStage.load(tmp_path, stage.config).weights_ == stage.weights_
+    state = json.loads((tmp_path / "stage.json").read_text(encoding="utf-8"))
+    earlier = {**state, "n_models": {name: len(places) for name, places in state["models"].items()}}
+    del earlier["weights"], earlier["models"]
+    (tmp_path / "stage.json").write_text(json.dumps(earlier), encoding="utf-8")
+    again = SentimentStage.load(tmp_path, stage.config)
+    assert again.weights_ == [1.0, 1.0]
+    assert {name: len(models) for name, models in again.models_.items()} == {"tfidf": 1, "ian": 3}
+    assert both.weights_ == [1.0]
+
+
 def test_a_member_on_an_encoder_predicts_by_one_model_fitted_on_all(tmp_path: Path) -> None:
     characters = "".join([*TELLING.values(), "松果茶社"])
     folder = write_tiny_encoder(tmp_path / "encoder", n_layers=1, characters=characters)

@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from pipeline.artifacts import StageTimer, atomic_write_json, read_json
+from pipeline.artifacts import StageTimer, atomic_write_json, read_json, stage_key
 from pipeline.config import Config
 from pipeline.errors import ArtifactError
+from pipeline.fold_training import MODEL, FoldTask, train_folds
 from pipeline.folds import out_of_fold
 from pipeline.registry import HEADS
 from pipeline.schema import EMOTIONS, Target
 from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.sentiment.members import Attentive, Member, build_member
-from pipeline.sentiment.scores import Probs, Scores, fit_temperature, with_temperature
+from pipeline.sentiment.scores import Probs, Scores, fit_temperature, mixture_weights, with_temperature
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,10 +43,12 @@ class SentimentStage:
 
     ``fit`` trains every member over the same folds, calibrates its out-of-fold probabilities by one temperature, and
     chooses what predicts. A member that stops early predicts by the average of its fold models,
-    any other by one model fitted on all examples.
+    any other by one model fitted on all examples. In an average each member has the weight that makes the gold
+    emotions likeliest out-of-fold.
 
     Learnt: ``table_``, the scores of each member and of the averages; ``chosen_``, the row that predicts;
-    ``oof_``, its out-of-fold probabilities with the examples' news_id, name, gold emotion and fold.
+    ``weights_``, of its members; ``oof_``, its out-of-fold probabilities with the examples' news_id, name, gold
+    emotion and fold.
 
     Args:
         config: options of the run.
@@ -54,13 +58,17 @@ class SentimentStage:
     def __init__(self, config: Config, *, log: Path | None = None) -> None:
         self.config = config
         self.log = log
+        self._saved: set[Path] = set()
+        """Folders of models that were saved as soon as they were trained."""
 
-    def fit(self, examples: Sequence[Target], folds: Mapping[str, int]) -> Self:
+    def fit(self, examples: Sequence[Target], folds: Mapping[str, int], *, folder: Path | None = None) -> Self:
         """Train, measure and choose.
 
         Args:
             examples: labelled targets.
             folds: the fold of each ``Target.group``, the same as in every other stage.
+            folder: of the stage in the run. Heads on an encoder take long: each of their trainings is saved there as
+                soon as it is done, and not repeated when ``fit`` is called again with the same data and options.
         """
         gold = gold_emotions(examples)
         fold_of = [folds[example.group] for example in examples]
@@ -70,17 +78,22 @@ class SentimentStage:
         self.temperatures_: dict[str, float] = {}
         for name in dict.fromkeys([BASELINE, *self.config.sentiment.members]):
             with StageTimer() as timer:
-                raw, models[name] = self._train(name, examples, fold_of)
+                raw, models[name] = self._train(name, examples, fold_of, folder)
             self.temperatures_[name] = fit_temperature(raw, gold)
             probs[name] = with_temperature(raw, self.temperatures_[name])
             seconds[name] = timer.seconds
         self.table_: list[Scores] = []
-        averages = {row: np.mean([probs[name] for name in row.split(AND)], axis=0) for row in self._rows()}
-        for row, average in averages.items():
+        weights: dict[str, list[float]] = {}
+        averages: dict[str, Probs] = {}
+        for row in self._rows():
+            of_members = [probs[name] for name in row.split(AND)]
+            weights[row] = mixture_weights(of_members, gold).tolist()
+            averages[row] = average = np.average(of_members, axis=0, weights=weights[row])
             scores = Scores.of(row, average, gold, seconds=sum(seconds[name] for name in row.split(AND)))
             logger.info("emotion, out-of-fold: %s accuracy %.4f macro-F1 %.4f", row, scores.accuracy, scores.macro_f1)
             self.table_.append(scores)
         self.chosen_ = self._choose()
+        self.weights_ = weights[self.chosen_]
         self.oof_ = _oof_table(examples, averages[self.chosen_], fold_of)
         self.models_ = {
             name: models[name] or [_fit(name, self.config, self.log, examples, fold=None)]
@@ -98,7 +111,7 @@ class SentimentStage:
             )
             for name, models in self.models_.items()
         ]
-        average: Probs = np.mean(calibrated, axis=0)
+        average: Probs = np.average(calibrated, axis=0, weights=self.weights_)
         return average
 
     def attention(self, examples: Sequence[Target]) -> dict[str, list[list[WeightedSpan]]]:
@@ -121,12 +134,18 @@ class SentimentStage:
 
     def save(self, folder: Path) -> None:
         """Write the chosen members, each in a folder of its own, and the table."""
+        places: dict[str, list[str]] = {}
         for name, models in self.models_.items():
-            for number, model in enumerate(models):
-                model.save(folder / name / str(number))
+            if folder / name / MODEL in self._saved:
+                places[name] = [MODEL]
+                continue
+            places[name] = [str(number) for number in range(len(models))]
+            for place, model in zip(places[name], models, strict=True):
+                model.save(folder / name / place)
         state = {
             "chosen": self.chosen_,
-            "n_models": {name: len(models) for name, models in self.models_.items()},
+            "weights": self.weights_,
+            "models": places,
             "temperatures": self.temperatures_,
             "table": [asdict(scores) for scores in self.table_],
         }
@@ -144,17 +163,26 @@ class SentimentStage:
         try:
             stage.chosen_, stage.temperatures_ = state["chosen"], state["temperatures"]
             stage.table_ = [Scores(**scores) for scores in state["table"]]
+            # Earlier runs count their models, and weigh members alike.
+            places = state.get("models") or {
+                name: [str(number) for number in range(count)] for name, count in state["n_models"].items()
+            }
+            stage.weights_ = state.get("weights") or [1.0] * len(places)
             stage.models_ = {
-                name: [build_member(name, config).load(folder / name / str(number)) for number in range(count)]
-                for name, count in state["n_models"].items()
+                name: [build_member(name, config).load(folder / name / place) for place in of_member]
+                for name, of_member in places.items()
             }
         except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ArtifactError(f"{folder}: not a sentiment stage of this configuration ({error})") from error
         return stage
 
-    def _train(self, name: str, examples: Sequence[Target], fold_of: Sequence[int]) -> tuple[Probs, list[Member]]:
-        """Return the out-of-fold probabilities of a member, and its fold models if those will predict."""
+    def _train(
+        self, name: str, examples: Sequence[Target], fold_of: Sequence[int], folder: Path | None
+    ) -> tuple[Probs, list[Member]]:
+        """Return the out-of-fold probabilities of a member, and its models if those that predict are trained by now."""
         keep = build_member(name, self.config).stops_early
+        if folder is not None and name in HEADS and not keep:
+            return self._train_and_save(name, examples, fold_of, folder / name)
         if name in HEADS and self.config.workers > 1:
             # Workers left over from lighter jobs would take a network's memory for a leak, and stop halfway.
             get_reusable_executor().shutdown(wait=True)
@@ -169,6 +197,20 @@ class SentimentStage:
         )
         return np.array(found.results), list(found.models)
 
+    def _train_and_save(
+        self, name: str, examples: Sequence[Target], fold_of: Sequence[int], folder: Path
+    ) -> tuple[Probs, list[Member]]:
+        config = self.config
+        unused = {"members": None, "choose": None}  # which others there are does not change it
+        options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
+        data = hashlib.sha256(repr(list(examples)).encode("utf-8", "surrogatepass")).hexdigest()
+        base = stage_key(name, *options, config.seed, data, list(fold_of))
+        found = train_folds(
+            _MemberTask(name, config, base, self.log), examples, fold_of, folder=folder, workers=config.workers
+        )
+        self._saved.add(folder / MODEL)
+        return np.array(found), [build_member(name, config).load(folder / MODEL)]
+
     def _rows(self) -> list[str]:
         """Name the rows of the table: each member, the average of all, and what the configuration asks for."""
         options = self.config.sentiment
@@ -181,6 +223,33 @@ class SentimentStage:
         if self.config.sentiment.choose != "auto":
             return self.config.sentiment.choose
         return max(self.table_, key=lambda scores: scores.accuracy).member  # the first of equals
+
+
+@dataclass(frozen=True)
+class _MemberTask(FoldTask[Target, Member, list[float]]):
+    """A member that does not stop early, whose trainings are too long to be lost."""
+
+    name: ClassVar[str] = "sentiment"
+    results_file: ClassVar[str] = "probs.json.gz"
+
+    member: str
+    config: Config
+    base_key: str
+    log: Path | None
+
+    def key(self, fold: int | None) -> str:
+        return stage_key(self.base_key, fold)
+
+    def fit(self, items: list[Target], fold: int | None) -> Member:
+        return _fit(self.member, self.config, self.log, items, fold)
+
+    def predict(self, model: Member, items: list[Target]) -> list[Any]:
+        return model.predict_proba(items).tolist()
+
+    def read(self, value: Any) -> list[float]:
+        if len(value) != len(EMOTIONS):
+            raise ValueError(f"{len(value)} probabilities for {len(EMOTIONS)} emotions")
+        return [float(prob) for prob in value]
 
 
 def _fit(name: str, config: Config, log: Path | None, examples: Sequence[Target], fold: int | None) -> Member:

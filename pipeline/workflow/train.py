@@ -277,7 +277,7 @@ class _Training:
         folder = self.run.stage("sentiment")
         documents = [Document.of(article) for article in self.articles]
         examples = gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
-        stage = SentimentStage(self.config, log=self.run.log_jsonl).fit(examples, self.folds)
+        stage = SentimentStage(self.config, log=self.run.log_jsonl).fit(examples, self.folds, folder=folder)
         stage.save(folder)
         oof = self.run.oof(self._table("sentiment"))
         write_table(oof, stage.oof_)
