@@ -1,4 +1,4 @@
-"""The search for options: it scores what training writes, goes on as if never stopped, and says what is luck."""
+"""The search for options: it scores what training writes, and goes on as if never stopped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from command_line import Done
 
@@ -20,19 +19,16 @@ from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.workflow.run_config import save_run_config
 from pipeline.workflow.train import TrainRequest, train
-from pipeline.workflow.tune import TuneRequest, format_result, tune
+from pipeline.workflow.tune import TuneRequest, tune
 from pipeline.workflow.tune.data import RunData, check_run, load_run_data
 from pipeline.workflow.tune.objective import FoldResult, Objective
-from pipeline.workflow.tune.results import Trial, TrialLog, held_out_gain
+from pipeline.workflow.tune.results import Trial, TrialLog
 from pipeline.workflow.tune.search import falls_behind, suggest
 from pipeline.workflow.tune.space import (
     BUILT_IN,
     Choices,
-    Range,
     make_space,
     option,
-    read_space,
-    to_plain,
     with_options,
 )
 
@@ -226,100 +222,6 @@ def test_a_trial_is_given_up_below_the_median(folds: list[float], expected: bool
     full.append(Trial(4, {}, False, [0.5, 9.0], 0.0))
     assert falls_behind(folds, full) is expected
     assert not falls_behind(folds, full[1:])  # too few to compare with
-
-
-# --- how much of the gain is luck
-
-
-def test_the_held_out_gain_by_hand() -> None:
-    # Chosen on the first article it loses 1 on the second; chosen on the second the base stays.
-    assert held_out_gain(np.array([[0.0, 0.0], [1.0, -1.0]])) == -0.5
-    assert held_out_gain(np.array([[0.0, 0.0, 0.0], [0.25, 0.25, 0.25]])) == 0.25
-    assert held_out_gain(np.array([[0.0], [1.0]])) == 0.0
-
-
-def test_the_held_out_gain_sees_through_luck() -> None:
-    rng = np.random.default_rng(0)
-    lucky = rng.normal(size=(50, 400))
-    lucky[0] = 0
-    assert lucky.mean(1).max() > 0.08
-    assert held_out_gain(lucky) < 0.02
-    lucky[7] += 0.5
-    assert held_out_gain(lucky) == pytest.approx(0.5, abs=0.12)
-
-
-def test_the_caution_names_what_is_left_of_the_gain(tmp_path: Path) -> None:
-    from pipeline.workflow.tune.results import summarise
-
-    log = TrialLog.open(tmp_path, {"seed": 1})
-    scores = np.tile([[0.5, 0.25]], (10, 1))
-    log.add(Trial(0, {"rerank.num_leaves": 15}, True, [0.3, 0.375], 0.0), scores)
-    alone = summarise(log, Config(), "score", searches_emotions=False)
-    assert format_result(alone).endswith("No trial was better than the run's own options.")
-    log.add(Trial(1, {"rerank.num_leaves": 31}, True, [0.3, 0.475], 0.0), scores + 0.1)
-    log.add(Trial(2, {"rerank.num_leaves": 4}, False, [0.2], 0.0), None)
-    text = format_result(summarise(TrialLog.open(tmp_path, {"seed": 1}), Config(), "score", searches_emotions=False))
-    assert "3 trials, 1 of them given up" in text
-    assert "rerank.num_leaves: 15 -> 31" in text
-    assert "the gain in score is +0.1000, 100% of +0.1000" in text
-    assert load_config(file=tmp_path / "best.yaml").rerank.num_leaves == 31
-    with pytest.raises(ConfigError, match="another seed"):
-        TrialLog.open(tmp_path, {"seed": 2})
-
-
-def test_damaged_trials_are_an_artifact_error(tmp_path: Path) -> None:
-    (tmp_path / "search.json").write_text('{"trials": []}')
-    with pytest.raises(ArtifactError, match=r"search\.json: not a search"):
-        TrialLog.open(tmp_path, {"seed": 1})
-
-
-# --- the space
-
-
-def test_the_space_built_in_is_one_that_a_file_may_hold(tmp_path: Path) -> None:
-    space = make_space(BUILT_IN, Config())
-    (tmp_path / "space.yaml").write_text(json.dumps(to_plain(space)))
-    assert read_space(tmp_path / "space.yaml", Config()) == space
-    assert {type(part) for part in space.values()} == {Range, Choices}
-
-
-def test_ranges_are_widened_to_the_options_of_the_run() -> None:
-    config = load_config(preset="tiny", overrides=["rerank.reg_lambda=0"])
-    space = make_space(BUILT_IN, config)
-    assert space["rerank.n_estimators"] == Range(40, 800, True)
-    assert space["rerank.reg_lambda"] == Range(0.0, 100.0, False)
-    wider = make_space({"rerank.max_entities": {"choices": [1, 2]}}, config)
-    assert wider["rerank.max_entities"] == Choices((3, 1, 2))
-
-
-@pytest.mark.parametrize(
-    ("content", "piece"),
-    [
-        ("[1, 2]", "want options to search"),
-        ("", "want options to search"),
-        ("rerank.num_leaves: {low: 4", "not readable as YAML or JSON"),
-        ("rerank.hit_rate_smoothing: {low: 1, high: 9}", "rerank.hit_rate_smoothing: .* changes the features"),
-        ("candidates.max_words: {low: 1, high: 9}", "candidates.max_words: .* is none of those"),
-        ("rerank: {num_leaves: {low: 4, high: 31}}", "rerank: the search changes"),
-        ("rerank.num_leaves: 31", "rerank.num_leaves: want low and high"),
-        ("rerank.num_leaves: {low: 4, hihg: 31}", "want low and high"),
-        ("rerank.num_leaves: {low: 4.5, high: 31}", "numbers like 15"),
-        ("rerank.num_leaves: {low: 31, high: 4}", "low must lie below high"),
-        ("rerank.reg_lambda: {low: 0, high: 4, log: true}", "and above 0"),
-        ("rerank.reg_lambda: {low: .nan, high: 4}", "numbers like 5.0"),
-        ("rerank.objective: {low: 1, high: 4}", "numbers like 'binary'"),
-        ("rerank.objective: {choices: [binary]}", "two or more different choices"),
-        ("rerank.objective: {choices: [binary, 3]}", "choices like 'binary'"),
-        ("rerank.objective: {choices: [binary, softmax]}", "rerank.objective"),
-        ("rerank.num_leaves: {low: 1, high: 9}", "rerank.num_leaves must lie between 2 and 4096, got 1"),
-    ],
-)
-def test_a_space_that_cannot_be_searched(tmp_path: Path, content: str, piece: str) -> None:
-    path = tmp_path / "space.yaml"
-    path.write_text(content)
-    with pytest.raises(ConfigError, match=piece) as found:
-        read_space(path, Config())
-    assert found.value.message.startswith(f"{path}: ")
 
 
 # --- what the command refuses
