@@ -51,7 +51,7 @@ PUBLISHED = {
 """Accuracy in percent, as printed in the papers."""
 
 COMMON = (
-    "sentiment.class_weight_power=0",  # accuracy counts, and the papers weigh no class
+    "head.class_weight_power=0",  # accuracy counts, and the papers weigh no class
     "sentiment.dev_fraction=0.1",
     "head.hidden_dim=150",
     "head.dropout=0.5",

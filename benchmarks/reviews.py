@@ -26,7 +26,7 @@ LABELS = {"pos": "positive", "neg": "negative"}
 """Name of a file in the package, without ending -> label."""
 HEADS = ("fast_text", "text_cnn", "text_rnn", "text_rcnn", "han", "char_cnn", "transformer")
 SPLITS = ("train", "dev", "test")
-OWN = ("sentiment.class_weight_power=0", "training.max_epochs=6", "training.patience=2")
+OWN = ("head.class_weight_power=0", "training.max_epochs=6", "training.patience=2")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

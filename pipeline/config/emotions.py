@@ -49,6 +49,8 @@ class HeadConfig:
     """Layers of Transformer."""
     n_heads: int = 2
     """Attention heads of Transformer, of ``hidden_dim`` each."""
+    class_weight_power: float = 1.0
+    """Emotions weigh (1 / frequency) ** power in a head's loss: 0 none, 1 fully balanced."""
 
     def __post_init__(self) -> None:
         require(self.embedding != "vectors" or bool(self.vectors), "head.embedding=vectors needs head.vectors, a file")
@@ -63,6 +65,7 @@ class HeadConfig:
         between("head.sentence_tokens", self.sentence_tokens, 1, 1024)
         between("head.n_layers", self.n_layers, 1, 96)
         between("head.n_heads", self.n_heads, 1, 128)
+        between("head.class_weight_power", self.class_weight_power, 0.0, 2.0)
 
 
 @dataclass
@@ -77,7 +80,7 @@ class SentimentConfig:
     max_context_chars: int = 200
     """Characters of a target's context: title, and sentences that name it."""
     class_weight_power: float = 1.0
-    """Emotions weigh (1 / frequency) ** power in the loss: 0 none, 1 fully balanced."""
+    """Emotions weigh (1 / frequency) ** power in the loss of ``tfidf``; heads have ``head.class_weight_power``."""
     dev_fraction: float = 0.12
     """Share of the training articles by which a head's best epoch is chosen."""
 

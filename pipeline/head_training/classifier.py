@@ -184,7 +184,7 @@ class HeadClassifier:
 
     def _train(self, batches: BatchLoader, ids: list[int], dev: BatchLoader, dev_ids: list[int]) -> None:
         truth, dev_truth = (one_hot_ids(part, len(self.classes)) for part in (ids, dev_ids))
-        weights = balanced_weights(truth, power=self.config.sentiment.class_weight_power)
+        weights = balanced_weights(truth, power=self.config.head.class_weight_power)
         of_class = torch.tensor(weights, dtype=torch.float32)
 
         def loss(model: nn.Module, batch: Batch) -> Tensor:

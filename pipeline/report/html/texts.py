@@ -77,9 +77,9 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "fix_emotion": (
         "The entity is right, its emotion is not. See the confusion matrix; try other members (sentiment.members), a "
-        "longer context (sentiment.max_context_chars) or another sentiment.class_weight_power.",
+        "longer context (sentiment.max_context_chars) or another class_weight_power (of sentiment, and of head).",
         "实体对了，情感错了。看混淆矩阵；可以换模型成员（sentiment.members）、加长上下文"
-        "（sentiment.max_context_chars）或调整 sentiment.class_weight_power。",
+        "（sentiment.max_context_chars）或调整 class_weight_power（sentiment 与 head 各有一项）。",
     ),
     # ladder
     "ladder": ("If a stage were perfect", "如果某个阶段完美"),
