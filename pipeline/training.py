@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -17,7 +19,7 @@ from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from accelerate.utils import set_seed
 from threadpoolctl import threadpool_limits
-from torch import Tensor, nn
+from torch import Tensor, distributed, nn
 
 from pipeline.artifacts import write_errors
 from pipeline.config import TrainingConfig
@@ -98,6 +100,8 @@ def train(
     accelerator = Accelerator(
         gradient_accumulation_steps=config.accumulate_batches, mixed_precision="bf16" if in_bf16(config) else "no"
     )
+    if accelerator.num_processes > 1:
+        leave_group_at_exit()
     set_seed(seed, device_specific=True)  # of the first process ``seed`` itself
     n_batches = len(batches) // accelerator.num_processes
     groups = model.parameters() if parameters is None else list(parameters)
@@ -149,6 +153,21 @@ def train(
         model.cpu().eval()
         # accelerate keeps its settings in a process-wide singleton, which would bind the next training to them.
         AcceleratorState._reset_state(reset_partial_state=True)
+
+
+@cache
+def leave_group_at_exit() -> None:
+    """Have this process leave the group of processes when it ends, if it has not left before; twice is once.
+
+    A group still open when the interpreter comes down takes its threads with it, and now and then the whole process
+    (``terminate called without an active exception``), after all work was done.
+    """
+    atexit.register(_leave_group)
+
+
+def _leave_group() -> None:
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def warmup_then_linear(n_steps: int, warmup_fraction: float) -> Callable[[int], float]:
