@@ -14,7 +14,7 @@ from pipeline.config import Config, HeadConfig, SentimentConfig, TrainingConfig
 from pipeline.errors import ArtifactError
 from pipeline.schema import EMOTIONS, Article, Emotion, Target
 from pipeline.sentiment import SentimentStage, make_target
-from pipeline.sentiment.stage import split_dev
+from pipeline.sentiment.training import split_dev
 from pipeline.text import Document
 
 ROOT = Path(__file__).parents[1]

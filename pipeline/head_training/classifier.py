@@ -50,15 +50,23 @@ class HeadClassifier:
         classes: every class, in the order of the probabilities.
         seed: of the first weights and of training.
         log: gets a JSON line an epoch.
+        start: folder of the same head, saved: training begins with its vocabulary, vectors and weights.
 
     Raises:
         ConfigError: no such head, or options that do not go together.
     """
 
     def __init__(
-        self, name: str, config: Config, *, classes: Sequence[str], seed: int = 0, log: JsonLinesLog | None = None
+        self,
+        name: str,
+        config: Config,
+        *,
+        classes: Sequence[str],
+        seed: int = 0,
+        log: JsonLinesLog | None = None,
+        start: Path | None = None,
     ) -> None:
-        self.name, self.config, self.seed, self.log = name, config, seed, log
+        self.name, self.config, self.seed, self.log, self.start = name, config, seed, log, start
         self.classes = tuple(classes)
         self._kind: type[Head] = resolve(HEADS, name, kind="head")
         check_inputs(name, self._kind, config)
@@ -100,15 +108,19 @@ class HeadClassifier:
 
         Raises:
             DataError: there is no example, a label is none of the classes, or the file of vectors is damaged.
-            ArtifactError: the encoder cannot be loaded.
+            ArtifactError: the encoder, or what training begins with, cannot be loaded.
         """
         if not examples:
             raise DataError(f"head {self.name}: no example to train on")
         ids, dev_ids = self._ids(labels), self._ids(dev_labels)
         with one_thread():
             set_seed(self.seed)
-            self.inputs_ = fit_inputs(self._kind, self.config, [example.text for example in examples])
-            self.head_ = self._build()
+            if self.start is None:
+                self.inputs_ = fit_inputs(self._kind, self.config, [example.text for example in examples])
+                self.head_ = self._build()
+            else:
+                self.load(self.start)
+                set_seed(self.seed)  # what comes depends on the weights, not on how they were built
             self._train(self._batches(examples, labels=ids, seed=self.seed), ids, self._batches(dev), dev_ids)
         return self
 

@@ -22,11 +22,20 @@ class HeadModel:
         config: options of head, training and sentiment.
         seed: of the first weights and of training.
         log: gets a JSON line an epoch.
+        start: folder of the same head, saved; its training begins there.
     """
 
-    def __init__(self, name: str, config: Config, *, seed: int = 0, log: JsonLinesLog | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        config: Config,
+        *,
+        seed: int = 0,
+        log: JsonLinesLog | None = None,
+        start: Path | None = None,
+    ) -> None:
         classes = [emotion.value for emotion in EMOTIONS]
-        self.classifier = HeadClassifier(name, config, classes=classes, seed=seed, log=log)
+        self.classifier = HeadClassifier(name, config, classes=classes, seed=seed, log=log, start=start)
 
     @property
     def stops_early(self) -> bool:

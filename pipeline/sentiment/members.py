@@ -80,7 +80,9 @@ class Majority:
         return self
 
 
-def build_member(name: str, config: Config, *, seed: int = 0, log: JsonLinesLog | None = None) -> Member:
+def build_member(
+    name: str, config: Config, *, seed: int = 0, log: JsonLinesLog | None = None, start: Path | None = None
+) -> Member:
     """Construct an unfitted member: ``majority``, ``tfidf`` or a head.
 
     Args:
@@ -88,6 +90,7 @@ def build_member(name: str, config: Config, *, seed: int = 0, log: JsonLinesLog 
         config: its options.
         seed: of a head's first weights and training.
         log: gets a JSON line for each epoch of a head.
+        start: folder of the same head, saved; its training begins there.
 
     Raises:
         ConfigError: no such member.
@@ -101,7 +104,7 @@ def build_member(name: str, config: Config, *, seed: int = 0, log: JsonLinesLog 
     if name in HEADS:
         from pipeline.sentiment.head_model import HeadModel
 
-        return HeadModel(name, config, seed=seed, log=log)
+        return HeadModel(name, config, seed=seed, log=log, start=start)
     raise unknown_name("sentiment member", name, {"majority": "", "tfidf": "", **HEADS})
 
 

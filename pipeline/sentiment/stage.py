@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
-from pipeline.artifacts import StageTimer, atomic_write_json, read_json, stage_key
+from pipeline.artifacts import StageTimer, atomic_write_json, read_json
 from pipeline.config import Config
 from pipeline.errors import ArtifactError
-from pipeline.fold_training import MODEL, FoldTask, train_folds
+from pipeline.fold_training import MODEL
 from pipeline.folds import out_of_fold
 from pipeline.registry import HEADS
 from pipeline.schema import EMOTIONS, Target
 from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.sentiment.members import Attentive, Member, build_member
 from pipeline.sentiment.scores import Probs, Scores, fit_temperature, mixture_weights, with_temperature
+from pipeline.sentiment.training import MemberTraining, train_and_save, transfer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,7 +59,14 @@ class SentimentStage:
         self._saved: set[Path] = set()
         """Folders of models that were saved as soon as they were trained."""
 
-    def fit(self, examples: Sequence[Target], folds: Mapping[str, int], *, folder: Path | None = None) -> Self:
+    def fit(
+        self,
+        examples: Sequence[Target],
+        folds: Mapping[str, int],
+        *,
+        folder: Path | None = None,
+        others: Sequence[Target] = (),
+    ) -> Self:
         """Train, measure and choose.
 
         Args:
@@ -69,16 +74,24 @@ class SentimentStage:
             folds: the fold of each ``Target.group``, the same as in every other stage.
             folder: of the stage in the run. Heads on an encoder take long: each of their trainings is saved there as
                 soon as it is done, and not repeated when ``fit`` is called again with the same data and options.
+            others: labelled targets of other data (``sentiment.transfer``): every head learns from them first, and
+                goes on from there in each fold. They take no part in anything else. They need a folder.
         """
+        if others and folder is None:
+            raise ValueError("what heads learn from first is kept in the folder of the stage")
         gold = gold_emotions(examples)
         fold_of = [folds[example.group] for example in examples]
         probs: dict[str, Probs] = {}
         models: dict[str, list[Member]] = {}
         seconds: dict[str, float] = {}
         self.temperatures_: dict[str, float] = {}
+        trainings: dict[str, MemberTraining] = {}
         for name in dict.fromkeys([BASELINE, *self.config.sentiment.members]):
             with StageTimer() as timer:
-                raw, models[name] = self._train(name, examples, fold_of, folder)
+                trainings[name] = MemberTraining(name, self.config, log=self.log)
+                if folder is not None and others and name in HEADS:
+                    trainings[name] = transfer(trainings[name], others, folder / name)
+                raw, models[name] = self._train(trainings[name], examples, fold_of, folder)
             self.temperatures_[name] = fit_temperature(raw, gold)
             probs[name] = with_temperature(raw, self.temperatures_[name])
             seconds[name] = timer.seconds
@@ -95,10 +108,7 @@ class SentimentStage:
         self.chosen_ = self._choose()
         self.weights_ = weights[self.chosen_]
         self.oof_ = _oof_table(examples, averages[self.chosen_], fold_of)
-        self.models_ = {
-            name: models[name] or [_fit(name, self.config, self.log, examples, fold=None)]
-            for name in self.chosen_.split(AND)
-        }
+        self.models_ = {name: models[name] or [trainings[name].fit(examples, None)] for name in self.chosen_.split(AND)}
         return self
 
     def predict(self, examples: Sequence[Target]) -> Probs:
@@ -177,39 +187,29 @@ class SentimentStage:
         return stage
 
     def _train(
-        self, name: str, examples: Sequence[Target], fold_of: Sequence[int], folder: Path | None
+        self, training: MemberTraining, examples: Sequence[Target], fold_of: Sequence[int], folder: Path | None
     ) -> tuple[Probs, list[Member]]:
         """Return the out-of-fold probabilities of a member, and its models if those that predict are trained by now."""
-        keep = build_member(name, self.config).stops_early
+        name, config = training.member, self.config
+        keep = build_member(name, config).stops_early
         if folder is not None and name in HEADS and not keep:
-            return self._train_and_save(name, examples, fold_of, folder / name)
-        if name in HEADS and self.config.workers > 1:
+            place = folder / name
+            found = train_and_save(training, examples, fold_of, folder=place, workers=config.workers)
+            self._saved.add(place / MODEL)
+            return np.array(found), [build_member(name, config).load(place / MODEL)]
+        if name in HEADS and config.workers > 1:
             # Workers left over from lighter jobs would take a network's memory for a leak, and stop halfway.
             get_reusable_executor().shutdown(wait=True)
-        found = out_of_fold(
+        oof = out_of_fold(
             examples,
             fold_of,
-            fit=partial(_fit, name, self.config, self.log),
+            fit=training.fit,
             apply=_apply,
-            workers=self.config.workers,
+            workers=config.workers,
             keep_models=keep,
             description=f"sentiment: {name}",
         )
-        return np.array(found.results), list(found.models)
-
-    def _train_and_save(
-        self, name: str, examples: Sequence[Target], fold_of: Sequence[int], folder: Path
-    ) -> tuple[Probs, list[Member]]:
-        config = self.config
-        unused = {"members": None, "choose": None}  # which others there are does not change it
-        options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
-        data = hashlib.sha256(repr(list(examples)).encode("utf-8", "surrogatepass")).hexdigest()
-        base = stage_key(name, *options, config.seed, data, list(fold_of))
-        found = train_folds(
-            _MemberTask(name, config, base, self.log), examples, fold_of, folder=folder, workers=config.workers
-        )
-        self._saved.add(folder / MODEL)
-        return np.array(found), [build_member(name, config).load(folder / MODEL)]
+        return np.array(oof.results), list(oof.models)
 
     def _rows(self) -> list[str]:
         """Name the rows of the table: each member, the average of all, and what the configuration asks for."""
@@ -223,56 +223,6 @@ class SentimentStage:
         if self.config.sentiment.choose != "auto":
             return self.config.sentiment.choose
         return max(self.table_, key=lambda scores: scores.accuracy).member  # the first of equals
-
-
-@dataclass(frozen=True)
-class _MemberTask(FoldTask[Target, Member, list[float]]):
-    """A member that does not stop early, whose trainings are too long to be lost."""
-
-    name: ClassVar[str] = "sentiment"
-    results_file: ClassVar[str] = "probs.json.gz"
-
-    member: str
-    config: Config
-    base_key: str
-    log: Path | None
-
-    def key(self, fold: int | None) -> str:
-        return stage_key(self.base_key, fold)
-
-    def fit(self, items: list[Target], fold: int | None) -> Member:
-        return _fit(self.member, self.config, self.log, items, fold)
-
-    def predict(self, model: Member, items: list[Target]) -> list[Any]:
-        return model.predict_proba(items).tolist()
-
-    def read(self, value: Any) -> list[float]:
-        if len(value) != len(EMOTIONS):
-            raise ValueError(f"{len(value)} probabilities for {len(EMOTIONS)} emotions")
-        return [float(prob) for prob in value]
-
-
-def _fit(name: str, config: Config, log: Path | None, examples: Sequence[Target], fold: int | None) -> Member:
-    """Fit a member without one fold, or on all, in whatever process: its seed depends on member and fold alone."""
-    seed = zlib.crc32(f"{config.seed}/{name}/{fold}".encode())
-    lines = None
-    if log is not None:
-        from pipeline.training import JsonLinesLog  # imports torch, which prediction may not need
-
-        lines = JsonLinesLog(log, stage="sentiment", member=name, fold=fold)
-    member = build_member(name, config, seed=seed, log=lines)
-    if not member.stops_early:
-        return member.fit(examples, ())
-    return member.fit(*split_dev(examples, fraction=config.sentiment.dev_fraction, seed=seed))
-
-
-def split_dev(examples: Sequence[Target], *, fraction: float, seed: int) -> tuple[list[Target], list[Target]]:
-    """Cut development examples off, by group; a single group serves as both."""
-    groups = sorted({example.group for example in examples})
-    n_dev = max(1, round(len(groups) * fraction))
-    in_dev = {groups[index] for index in np.random.default_rng(seed).permutation(len(groups))[:n_dev]}
-    dev = [example for example in examples if example.group in in_dev]
-    return [example for example in examples if example.group not in in_dev] or dev, dev
 
 
 def _apply(member: Member, examples: Sequence[Target]) -> list[NDArray[np.float64]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,25 @@ def read_rows(path: Path, *, max_context_chars: int) -> SentimentFile:
     if not rows:
         raise DataError(f"{path}: no article names an entity: there is nothing to learn")
     return SentimentFile(path, kind, rows)
+
+
+def read_targets(paths: Iterable[Path], *, max_context_chars: int) -> list[Target]:
+    """Read the labelled targets of several files, which may differ in form.
+
+    Args:
+        paths: JSON lines, plain or gzip.
+        max_context_chars: of what is read of an article for one of its entities.
+
+    Raises:
+        DataError: a file has rows without a target, or is one that ``read_rows`` refuses.
+    """
+    targets: list[Target] = []
+    for path in paths:
+        found = read_rows(path, max_context_chars=max_context_chars)
+        if not found.kind.has_targets:
+            raise DataError(f"{path}: its rows have no target; want text, {TARGET} and polarity, or articles")
+        targets += [row.example for row in found.rows]
+    return targets
 
 
 def _rows(path: Path, kind: RowKind) -> list[SentimentRow]:

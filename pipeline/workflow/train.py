@@ -35,6 +35,7 @@ from pipeline.rerank import RankedNames, RerankStage
 from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
 from pipeline.sentiment.members import check_member
+from pipeline.sentiment_rows import read_targets
 from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
@@ -90,11 +91,14 @@ class _Training:
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
             check_member(name, self.config)
+        options = self.config.sentiment
+        files = [Path(file) for file in options.transfer]
+        self.others = read_targets(files, max_context_chars=options.max_context_chars)
         self.parts = Parts.of(self.config)
         if self.parts.cross:
             encoder_folder(self.config.cross.encoder.name)
-        options, log = self.config.relevance, run.log_jsonl
-        self.relevance = RelevanceStage(options, seed=self.config.seed, log=log) if options.is_on else None
+        relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
+        self.relevance = RelevanceStage(relevance, seed=seed, log=log) if relevance.is_on else None
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
 
@@ -115,7 +119,8 @@ class _Training:
             self._stage("cross", key, asdict(self.config.cross), work=self._fit_cross)
         if parts.sentiment:
             networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
-            self._stage("sentiment", key, *networks, work=self._fit_sentiment)
+            others = [sha256_file(Path(file)) for file in self.config.sentiment.transfer]
+            self._stage("sentiment", key, *networks, *others, work=self._fit_sentiment)
         if parts.joint:
             self.figures |= join_answers(self.run, self.config, self.articles, self.folds, self.figures)
         self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
@@ -277,7 +282,8 @@ class _Training:
         folder = self.run.stage("sentiment")
         documents = [Document.of(article) for article in self.articles]
         examples = gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
-        stage = SentimentStage(self.config, log=self.run.log_jsonl).fit(examples, self.folds, folder=folder)
+        stage = SentimentStage(self.config, log=self.run.log_jsonl)
+        stage.fit(examples, self.folds, folder=folder, others=self.others)
         stage.save(folder)
         oof = self.run.oof(self._table("sentiment"))
         write_table(oof, stage.oof_)
