@@ -51,6 +51,9 @@ class EncoderConfig:
 
     name: str = "builtin:e5-zh-6"
     """A folder, ``builtin:e5-zh-3``, ``-6`` or ``-12``, or a name on the model hub."""
+    n_layers: int = 0
+    """Lowest layers that are used, the others are dropped; 0 uses all. The states of a lower layer can say more about a
+    word than those of the last, which served the pre-training."""
     freeze_layers: int = 0
     """Lowest layers, embeddings with them, that stay as they are: less to compute."""
     learning_rate: float = 3e-4
@@ -62,6 +65,7 @@ class EncoderConfig:
 
     def __post_init__(self) -> None:
         require(bool(self.name), "encoder.name must name an encoder")
+        between("encoder.n_layers", self.n_layers, 0, 96)
         between("encoder.freeze_layers", self.freeze_layers, 0, 96)
         between("encoder.learning_rate", self.learning_rate, 1e-8, 1.0)
         between("encoder.layer_decay", self.layer_decay, 0.1, 1.0)

@@ -19,6 +19,7 @@ from pipeline.cross_ranker.batches import ArticleBatches, CrossBatch, LabelledPa
 from pipeline.cross_ranker.inputs import CandidateList, Passage, PassageBuilder
 from pipeline.cross_ranker.network import LOSSES, CrossNetwork
 from pipeline.encoders import encoder_folder, load_encoder, restore_encoder
+from pipeline.encoders.fine_tune import keep_lowest
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.taggers.tokens import PieceTokeniser
 from pipeline.training import JsonLinesLog, compute_device, in_bf16, n_threads, train
@@ -76,6 +77,7 @@ class CrossModel:
             folder = encoder_folder(options.name)
             self.tokeniser_ = PieceTokeniser.of_encoder(folder)
             encoder = load_encoder(folder, n_tokens=len(self.tokeniser_))
+            keep_lowest(encoder, options.n_layers, option="cross.encoder.n_layers")
             longest = getattr(encoder.config, "max_position_embeddings", self.max_tokens)
             if self.max_tokens > longest:
                 option = "cross.pooled_tokens" if self.is_pooled else "cross.max_tokens"

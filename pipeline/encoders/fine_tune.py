@@ -1,4 +1,4 @@
-"""How a pre-trained encoder is trained further: frozen layers, and rates that fall towards the input."""
+"""What is used of a pre-trained encoder, and how it is trained further: which layers, at which rates."""
 
 from __future__ import annotations
 
@@ -14,6 +14,31 @@ def encoder_layers(encoder: nn.Module) -> list[nn.Module]:
     """Return the layers of a transformers encoder, lowest first: the longest list of modules in it."""
     lists = [list(module) for module in encoder.modules() if isinstance(module, nn.ModuleList)]
     return max(lists, key=len, default=[])
+
+
+def keep_lowest(encoder: Any, n_layers: int, *, option: str) -> None:
+    """Drop the layers above the lowest ones, in place; the encoder's configuration is changed with it.
+
+    Args:
+        encoder: a transformers encoder.
+        n_layers: 0 keeps all.
+        option: the option that asked for it, for the error.
+
+    Raises:
+        ConfigError: the encoder has fewer layers, or not one module a layer (ALBERT shares one).
+    """
+    if not n_layers:
+        return
+    n_all = int(encoder.config.num_hidden_layers)
+    if n_layers > n_all:
+        raise ConfigError(f"{option} is {n_layers}, the encoder has {n_all} layers")
+    layers = max(
+        (part for part in encoder.modules() if isinstance(part, nn.ModuleList)), key=len, default=nn.ModuleList()
+    )
+    if len(layers) != n_all:
+        raise ConfigError(f"{option} is {n_layers}, but the encoder's layers cannot be told apart")
+    del layers[n_layers:]
+    encoder.config.num_hidden_layers = n_layers
 
 
 def freeze_lowest(encoder: nn.Module, n_layers: int, *, option: str) -> None:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from pipeline.config import Config, TrainingConfig
 from pipeline.encoders import SpecialIds, encoder_folder, load_encoder, restore_encoder
-from pipeline.encoders.fine_tune import fine_tuning_groups, freeze_lowest
+from pipeline.encoders.fine_tune import fine_tuning_groups, freeze_lowest, keep_lowest
 from pipeline.errors import ConfigError
 from pipeline.head_training.word_split import SPLITS
 from pipeline.head_training.word_vectors import WordVectors, read_word_vectors
@@ -85,7 +85,9 @@ def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str]) -> Inputs
     if reads_encoder(kind, config):
         folder = encoder_folder(options.encoder.name)
         tokeniser = PieceTokeniser.of_encoder(folder)
-        return EncoderInputs(kind, config, tokeniser, load_encoder(folder, n_tokens=len(tokeniser)))
+        encoder = load_encoder(folder, n_tokens=len(tokeniser))
+        keep_lowest(encoder, options.encoder.n_layers, option="head.encoder.n_layers")
+        return EncoderInputs(kind, config, tokeniser, encoder)
     split = SPLITS[options.tokens]
     texts = list(texts)
     vocabulary = Vocabulary.build(texts, split=split)

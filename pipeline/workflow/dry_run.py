@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.config import Config, TrainingConfig
+from pipeline.config import Config, EncoderConfig
 from pipeline.encoders import encoder_folder, restore_encoder
+from pipeline.encoders.fine_tune import keep_lowest
 from pipeline.folds import assign_folds, group_articles
 from pipeline.read import ReadReport, read_training
 from pipeline.registry import HEADS, resolve
@@ -106,21 +107,19 @@ def _encoder_work(config: Config, parts: Parts, articles: Sequence[Article]) -> 
         width = tagger.train_window_tokens + tagger.title_tokens
         both = ("joint", "tagger") if parts.tagger and parts.joint else ("joint" if parts.joint else "tagger",)
         for stage in both:
-            yield _work(stage, tagger.encoder, config.n_folds, read, width, tagger.training)
+            yield _work(stage, EncoderConfig(tagger.encoder, training=tagger.training), config.n_folds, read, width)
     if parts.cross:
         pooled = cross.name == "pooled"
         width = cross.pooled_tokens if pooled else cross.max_tokens
         texts = len(articles) if pooled else n_entities + len(articles) * cross.n_negatives
         rows = 1 if pooled else 1 + cross.n_negatives + n_entities / max(len(articles), 1)
-        yield _work("cross", cross.encoder.name, config.n_folds, texts * width, width, cross.encoder.training, rows)
+        yield _work("cross", cross.encoder, config.n_folds, texts * width, width, rows)
     if parts.sentiment and head.encoder_mode == "fine_tuned":
         for name in (name for name in config.sentiment.members if name in HEADS):
             if head.embedding == "encoder" or _needs_encoder(name):
                 width = config.sentiment.max_context_chars
                 tokens = n_entities * width
-                yield _work(
-                    f"sentiment {name}", head.encoder.name, config.n_folds, tokens, width, head.encoder.training
-                )
+                yield _work(f"sentiment {name}", head.encoder, config.n_folds, tokens, width)
 
 
 def _needs_encoder(head: str) -> bool:
@@ -130,18 +129,20 @@ def _needs_encoder(head: str) -> bool:
 
 def _work(
     stage: str,
-    encoder: str,
+    encoder: EncoderConfig,
     n_folds: int,
     tokens: int,
     width: int,
-    training: TrainingConfig,
     rows_per_item: float = 1.0,
 ) -> EncoderWork:
     """Estimate a stage that reads ``tokens`` in an epoch over all articles, in rows of ``width`` tokens."""
     import torch
 
+    training = encoder.training
+
     with torch.device("meta"):  # shapes without memory
-        network = restore_encoder(encoder_folder(encoder))
+        network = restore_encoder(encoder_folder(encoder.name))
+        keep_lowest(network, encoder.n_layers, option=f"{stage}: encoder.n_layers")
     n_parameters = sum(parameter.numel() for parameter in network.parameters())
     # Activations of one Transformer layer: Korthikanti et al., 2022, arXiv:2205.05198, section 4.1, in 16 bits;
     # doubled without mixed precision.
@@ -151,7 +152,7 @@ def _work(
     activations = sizes.num_hidden_layers * layer * (2 if training.mixed_precision == "no" else 1)
     return EncoderWork(
         stage=stage,
-        encoder=encoder,
+        encoder=encoder.name,
         n_parameters=n_parameters,
         n_models=n_folds + 1,
         # Each fold model reads the other folds, and the last one all.

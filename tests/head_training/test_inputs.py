@@ -209,6 +209,17 @@ def test_lowest_layers_may_stay(encoder: str) -> None:
     assert same == {key for key in before if not key.startswith("encoder.layer.1.")}
 
 
+@pytest.mark.parametrize("mode", ["frozen", "fine_tuned"])
+def test_upper_layers_may_go(encoder: str, mode: str, tmp_path: Path) -> None:
+    config = on_encoder(encoder, epochs=1, encoder_mode=mode)
+    config.head.encoder.n_layers = 1
+    head = fit("ian", config)
+    names = [name for name in head.head_.state_dict() if ".encoder.layer." in name]
+    assert names
+    assert all(".encoder.layer.0." in name for name in names)
+    np.testing.assert_array_equal(reload(head, tmp_path).predict_proba(ITEMS), head.predict_proba(ITEMS))
+
+
 def test_frozen_encoder_stays_and_the_head_learns(encoder: str) -> None:
     from pipeline.encoders import load_encoder
 
@@ -291,7 +302,15 @@ def test_encoder_must_be_there_and_have_the_layers(encoder: str) -> None:
         config.head.encoder = dataclasses.replace(config.head.encoder, freeze_layers=freeze_layers)
         return HeadClassifier("pair", config, classes=CLASSES)
 
+    def shortened(n_layers: int) -> HeadClassifier:
+        config = on_encoder(encoder)
+        config.head.encoder.n_layers = n_layers
+        return HeadClassifier("pair", config, classes=CLASSES)
+
     problem(encoder, freeze_layers=2).check()
+    shortened(2).check()
+    with pytest.raises(ConfigError, match=r"head\.encoder\.n_layers is 3, the encoder has 2 layers"):
+        shortened(3).check()
     with pytest.raises(ArtifactError, match="no such folder"):
         problem("/no/such").check()
     with pytest.raises(ConfigError, match="unknown encoder 'builtin:e6'"):
