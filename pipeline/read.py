@@ -271,7 +271,9 @@ def _open(path: AnyFile) -> Iterator[BufferedIOBase]:
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
     except IsADirectoryError as error:
-        raise DataError(f"{path}: is a folder, not a file") from error
+        raise DataError(
+            f"{path}: is a folder, not a file", hint="predict --engine ray reads a folder of parts"
+        ) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: damaged or not gzip: {error}") from error
     except OSError as error:

@@ -15,6 +15,9 @@ from typing import Any, Literal, TextIO
 
 from pipeline.errors import ConfigError, DataError
 
+_QUOTED = str.maketrans({"[": "%5B", "]": "%5D", " ": "%20"})
+"""Characters that a URI may not hold, and a pattern or a name does."""
+
 BUFFER_BYTES = 4 * 2**20
 """Read at a time: a store far away answers each request after some milliseconds."""
 
@@ -93,7 +96,7 @@ class StoredFolder:
         if "://" not in name:
             return cls(fs.LocalFileSystem(), os.path.abspath(name), name.rstrip("/") or "/")
         try:
-            filesystem, path = fs.FileSystem.from_uri(name)
+            filesystem, path = fs.FileSystem.from_uri(name.translate(_QUOTED))
         except (ValueError, OSError) as error:  # ArrowInvalid is a ValueError
             raise ConfigError(f"{name}: no file system opens this ({_reason(error)})") from error
         return cls(filesystem, path.rstrip("/"), name.partition("?")[0].rstrip("/"))
@@ -168,7 +171,7 @@ def _group(name: str) -> tuple[StoredFolder, list[StoredFile]]:
         folder = StoredFolder(place.filesystem, "/".join(steps[:n_fixed]), shown or ".")
     files = [folder.file(found) for found in folder.names() if wanted is None or _matches(found, wanted)]
     if not files:
-        is_folder = wanted is None and not str(info.type).endswith("NotFound")
+        is_folder = wanted is None and info.type.name == "Directory"
         raise DataError(f"{name}: the folder holds no file" if is_folder else f"{name}: no such file")
     return folder, files
 

@@ -138,13 +138,10 @@ class PartWorker:
         return _reported(batch, self._answer)
 
     def _answer(self, number: int) -> None:
-        part, n_written = self._parts[number], 0
+        part = self._parts[number]
         with part.output.writer() as file:
             for prediction in self._predictions(part):
                 file.write(details_line(prediction, chosen_of(prediction)))
-                n_written += 1
-            if n_written != part.stop - part.start:
-                raise DataError(f"{part.source}: changed while it was read")
 
     def _predictions(self, part: Part) -> Iterator[Prediction]:
         if part.start == part.stop:
@@ -164,7 +161,13 @@ def _slice(parts: Sequence[Part], start: int, stop: int, policy: BadRowPolicy) -
         if part.start >= stop:
             return
         articles = iter_articles(part.source, labelled=False, policy=policy, may_be_empty=True)
-        yield from islice(articles, max(start - part.start, 0), min(stop, part.stop) - part.start)
+        first, last = max(start - part.start, 0), min(stop, part.stop) - part.start
+        n_left = last - first
+        for article in islice(articles, first, last):
+            n_left -= 1
+            yield article
+        if n_left:
+            raise DataError(f"{part.source}: changed while it was read")
 
 
 def _outputs(files: dict[str, StoredFile], folder: StoredFolder) -> list[StoredFile]:
