@@ -66,7 +66,16 @@ def test_predict_writes_the_bytes_of_the_local_engine(cli: Cli, folder: Path, ti
 
 @needs_ray
 def test_train_writes_the_run_of_the_local_engine(cli: Cli, tiny_data: Path, tmp_path: Path) -> None:
-    options = ("--set", "workers=2", "--set", "relevance.name=soft_align", "--set", "relevance.training.max_epochs=1")
+    options = (
+        "--set",
+        "workers=2",
+        "--set",
+        "sentiment.members=[tfidf]",
+        "--set",
+        "relevance.name=soft_align",
+        "--set",
+        "relevance.training.max_epochs=1",
+    )
     data = ("--train", tiny_data / "train.jsonl", "--dev", tiny_data / "test.jsonl")
     runs = {}
     for engine in ("local", "ray"):

@@ -141,11 +141,11 @@ def _predict_parts(
     resume: bool,
 ) -> str:
     """Answer every part on Ray; return the upload file if they are joined, else the folder of answers."""
-    from pipeline.artifacts import open_run
+    from pipeline.artifacts import open_run, output_file
 
     run = open_run(MODELS, name)
-    if join:
-        distinct_outputs(join, join.with_suffix(".csv"))
+    if join:  # found now, not after hours
+        distinct_outputs(output_file(join), output_file(join.with_suffix(".csv")))
     logger.info("run: %s", run.path)
 
     from pipeline.ray_engine import started_ray

@@ -52,6 +52,8 @@ def read_details(row: dict[str, Any]) -> Prediction:
         DataError: the row is none of details; the message is the reason, without file and line.
     """
     try:
+        if not isinstance(row["newsId"], str):
+            raise TypeError("newsId is no text")
         return Prediction(
             row["newsId"],
             tuple(
