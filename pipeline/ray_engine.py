@@ -82,16 +82,21 @@ class RayChunkMap:
 
 
 @contextmanager
-def started_ray(workers: int) -> Iterator[Any]:
+def started_ray(workers: int, *, for_data: bool = False) -> Iterator[Any]:
     """Start Ray here with one processor a worker, or join the cluster of RAY_ADDRESS; leave it in the end.
 
     On a cluster the program and the working folder must lie at the same paths on every machine.
+
+    Args:
+        workers: processors, where Ray is started here.
+        for_data: Ray Data will be used: Ray would warn of how that starts actors, on standard error.
 
     Raises:
         ConfigError: Ray is not installed, or the cluster cannot be reached.
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
-    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # it would warn of its own ways on our standard error
+    if for_data:
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
     try:
         import ray
     except ImportError as error:

@@ -157,7 +157,7 @@ def _predict_parts(
     folder = output or str(SUBMISSIONS / run.name)
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
     request = PartsRequest(run, inputs, folder, workers, limit, policy, resume)
-    with started_ray(workers) as ray:
+    with started_ray(workers, for_data=True) as ray:
         parts = predict_parts(request, ray)
     if join is None:
         return folder

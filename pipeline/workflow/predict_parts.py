@@ -98,8 +98,12 @@ def predict_parts(request: PartsRequest, ray: Any) -> list[Part]:
     worker = (request.run.path.resolve(), parts, request.policy)
     with tqdm(total=parts[-1].stop, desc="predict", unit="article", disable=None) as bar:
         bar.update(parts[-1].stop - sum(parts[number].stop - parts[number].start for number in rest))
-        for number, _ in _map_on_ray(ray, rest, PartWorker, (Path.cwd(), *worker), request.workers):
-            bar.update(parts[number].stop - parts[number].start)
+        try:
+            for number, _ in _map_on_ray(ray, rest, PartWorker, (Path.cwd(), *worker), request.workers):
+                bar.update(parts[number].stop - parts[number].start)
+        except (KeyboardInterrupt, PipelineError):
+            logger.warning("%s: finished parts are kept; go on with the same command and --resume", folder.name)
+            raise
     folder.remove_temporaries()
     with folder.file(DONE).writer():
         pass

@@ -187,6 +187,37 @@ def test_limit_and_skipped_rows_count_over_all_parts(
     assert f"{folder}/parts/part-01.jsonl: 1 malformed rows left out" in caplog.text
 
 
+def test_an_interrupted_job_goes_on(
+    folder: Path,
+    lines: list[bytes],
+    local_map: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    _, _, details = answer_one_file(folder, lines)
+    write_parts(folder, lines, [10, 40])
+    answer, asked = PartWorker._answer, []
+
+    def interrupted(self: PartWorker, number: int) -> None:
+        asked.append(number)
+        if asked == [0, 1]:
+            raise KeyboardInterrupt
+        answer(self, number)
+
+    monkeypatch.setattr(PartWorker, "_answer", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        predict_parts(request_of(folder), ray=None)
+    assert "answers: finished parts are kept; go on with the same command and --resume" in caplog.text
+    assert not (folder / "answers/_SUCCESS").exists()
+    with pytest.raises(ConfigError, match=r"answers: holds files already") as error:
+        predict_parts(request_of(folder), ray=None)
+    assert "--resume" in str(error.value.hint)
+    parts = predict_parts(request_of(folder, resume=True), ray=None)
+    assert asked == [0, 1, 1, 2]
+    assert b"".join(Path(part.output.path).read_bytes() for part in parts) == details
+    assert (folder / "answers/_SUCCESS").exists()
+
+
 def test_an_output_that_holds_files_is_left_alone(folder: Path, lines: list[bytes], local_map: None) -> None:
     write_parts(folder, lines, [4])
     (folder / "answers").mkdir()
