@@ -105,6 +105,10 @@ class StoredFolder:
         """Return a file below this folder."""
         return StoredFile(self.filesystem, join(self.path, relative), f"{self.name}/{relative}")
 
+    def holds(self, file: StoredFile) -> bool:
+        """Tell whether a file lies below this folder."""
+        return bool(file.filesystem == self.filesystem) and file.path.startswith(f"{self.path}/")
+
     def names(self) -> list[str]:
         """Return the relative names of all files below, sorted; hidden ones (``.`` and ``_``) are left out.
 
@@ -130,11 +134,11 @@ class StoredFolder:
         return sorted(relpath(info.path, self.path) for info in found if info.is_file)
 
 
-def find_files(names: Sequence[str]) -> tuple[StoredFolder, dict[str, StoredFile]]:
+def find_files(names: Sequence[str]) -> dict[str, StoredFile]:
     """Return the files that paths, URIs, folders and patterns (``*`` and ``[...]`` within one folder name) stand for.
 
     Returns:
-        The folder that holds all of them, and each file by its name relative to that folder, sorted by it.
+        Each file by its name relative to the folder that holds all of them, sorted by it.
 
     Raises:
         ConfigError: a URI that no file system takes, or names on several file systems.
@@ -145,9 +149,7 @@ def find_files(names: Sequence[str]) -> tuple[StoredFolder, dict[str, StoredFile
     if any(root.filesystem != roots[0].filesystem for root in roots):
         raise ConfigError(f"{names[0]} and {names[-1]}: files on several file systems cannot be read together")
     top = commonpath([root.path for root in roots]) if len(roots) > 1 else roots[0].path
-    files = {relpath(file.path, top): file for _, group in groups for file in group}
-    shown = roots[0].name if len(roots) == 1 else top
-    return StoredFolder(roots[0].filesystem, top, shown), dict(sorted(files.items()))
+    return dict(sorted((relpath(file.path, top), file) for _, group in groups for file in group))
 
 
 def is_pattern(name: str) -> bool:

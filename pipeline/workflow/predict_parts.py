@@ -78,14 +78,14 @@ def predict_parts(request: PartsRequest, ray: Any) -> list[Part]:
 
     Raises:
         DataError: there is no input, or it is malformed; the first part with malformed rows is named.
-        ConfigError: the output cannot be written, holds other files, or lies in the input.
+        ConfigError: the output cannot be written, or holds other files.
         ArtifactError: a worker cannot load the run.
         PipelineError: a worker cannot be started.
     """
-    top, files = find_files(request.inputs)
     folder = StoredFolder.at(request.output)
-    if folder.filesystem == top.filesystem and f"{folder.path}/".startswith(f"{top.path}/"):
-        raise ConfigError(f"{folder.name}: lies in the input", hint="give another folder as --output")
+    files = {name: file for name, file in find_files(request.inputs).items() if not folder.holds(file)}
+    if not files:
+        raise ConfigError(f"{folder.name}: holds the input", hint="give another folder as --output")
     outputs = _outputs(files, folder)
     if not request.resume and (folder.file(JOB).exists() or folder.names()):
         raise ConfigError(f"{folder.name}: holds files already", hint="add --resume, or give another --output")

@@ -228,11 +228,17 @@ def test_an_output_that_holds_files_is_left_alone(folder: Path, lines: list[byte
     assert [path.name for path in (folder / "answers").iterdir()] == ["mine.txt"]
 
 
-@pytest.mark.parametrize("output", ["parts", "parts/answers"])
-def test_an_output_in_the_input_is_refused(folder: Path, lines: list[bytes], output: str) -> None:
+def test_an_output_that_is_the_input_is_refused(folder: Path, lines: list[bytes]) -> None:
     write_parts(folder, lines, [4])
-    with pytest.raises(ConfigError, match="lies in the input"):
-        predict_parts(request_of(folder, output=output), ray=None)
+    with pytest.raises(ConfigError, match="parts: holds the input"):
+        predict_parts(request_of(folder, output="parts"), ray=None)
+
+
+def test_answers_below_the_input_are_no_input(folder: Path, lines: list[bytes], local_map: None) -> None:
+    write_parts(folder, lines, [4])
+    for resume in (False, True):
+        parts = predict_parts(request_of(folder, output="parts/answers", resume=resume), ray=None)
+        assert [Path(part.source.path).name for part in parts] == ["part-00.jsonl", "part-01.jsonl"]
 
 
 def test_two_parts_of_one_name_are_refused(folder: Path, lines: list[bytes], local_map: None) -> None:
