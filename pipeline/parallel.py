@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from itertools import chain, islice
 from multiprocessing import active_children, get_context, parent_process, resource_tracker
 from threading import Thread, current_thread, main_thread
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from pipeline.errors import PipelineError
 
@@ -31,6 +31,22 @@ def chunked(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     stream = iter(items)
     while chunk := list(islice(stream, size)):
         yield chunk
+
+
+class ChunkMap(Protocol):
+    """A map over the chunks of a stream, in order: ``map_chunks``, or the same on another engine."""
+
+    def __call__(
+        self,
+        work: Callable[[Any, list[Item]], Sequence[Result]],
+        items: Iterable[Item],
+        *,
+        load: Callable[[], Any],
+        workers: int,
+        chunk_size: int,
+    ) -> Iterator[Result]:
+        """Yield one result an item; see ``map_chunks``."""
+        ...
 
 
 def map_chunks(

@@ -17,7 +17,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any, NoReturn
 
-from pipeline.artifacts import BoundedGzip
+from pipeline.artifacts import AnyFile, BoundedGzip
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, MAX_ENTITIES, Article, Emotion, Entity
 from pipeline.text import match_key, normalise
@@ -84,7 +84,7 @@ class ReadReport:
 class BadRow:
     """A malformed row."""
 
-    path: Path
+    path: AnyFile
     line: int
     reason: str
 
@@ -93,11 +93,12 @@ class BadRow:
 
 
 def iter_articles(
-    path: Path,
+    path: AnyFile,
     *,
     labelled: bool | None = None,
     policy: BadRowPolicy = BadRowPolicy.STOP,
     report: ReadReport | None = None,
+    may_be_empty: bool = False,
 ) -> Iterator[Article]:
     """Yield the articles of a file in order, holding one row in memory.
 
@@ -106,6 +107,7 @@ def iter_articles(
         labelled: True demands labels, False ignores them (prediction must not see them), None takes what is there.
         policy: whether malformed rows stop the run or are counted.
         report: is filled while reading.
+        may_be_empty: whether a file without a row is fine, such as an empty part of a larger data set.
 
     Raises:
         DataError: the file cannot be read or holds no article, or (policy STOP) rows are malformed. From
@@ -125,7 +127,7 @@ def iter_articles(
             yield row
     if bad_rows and (policy is BadRowPolicy.STOP or n_read == 0):
         raise _bad_rows_error(bad_rows)
-    if n_read == 0:
+    if n_read == 0 and not may_be_empty:
         raise DataError(f"{path}: the file is empty, it holds no article")
 
 
@@ -158,7 +160,7 @@ def read_training(
     return list(articles.values())
 
 
-def iter_rows(path: Path, *, labelled: bool | None, report: ReadReport) -> Iterator[Article | BadRow]:
+def iter_rows(path: AnyFile, *, labelled: bool | None, report: ReadReport) -> Iterator[Article | BadRow]:
     """Yield every row of a file as an article or as what is wrong with it; blank lines are no rows.
 
     Raises:
@@ -178,7 +180,7 @@ def iter_rows(path: Path, *, labelled: bool | None, report: ReadReport) -> Itera
             yield article
 
 
-def iter_json_objects(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def iter_json_objects(path: AnyFile) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the numbered JSON objects of a file of other rows than articles; blank lines are no rows.
 
     Raises:
@@ -257,7 +259,7 @@ def _bad_rows_error(bad_rows: Sequence[BadRow]) -> DataError:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[BufferedIOBase]:
+def _open(path: AnyFile) -> Iterator[BufferedIOBase]:
     """Open a file for reading, unpacking gzip; whatever goes wrong up to its end becomes a DataError."""
     try:
         with path.open("rb") as raw:
@@ -269,14 +271,16 @@ def _open(path: Path) -> Iterator[BufferedIOBase]:
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
     except IsADirectoryError as error:
-        raise DataError(f"{path}: is a folder, not a file") from error
+        raise DataError(
+            f"{path}: is a folder, not a file", hint="predict --engine ray reads a folder of parts"
+        ) from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: damaged or not gzip: {error}") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
 
 
-def iter_lines(path: Path) -> Iterator[tuple[int, bytes | None]]:
+def iter_lines(path: AnyFile) -> Iterator[tuple[int, bytes | None]]:
     """Yield numbered lines, None for one that is too long. A line ends at LF and nowhere else.
 
     Raises:

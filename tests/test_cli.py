@@ -303,7 +303,8 @@ def test_predict_refuses(run_here: Callable[..., Done], tiny_run: TinyRun, tmp_p
     (tmp_path / "rows.jsonl").write_bytes(rows(GOOD))
     (tmp_path / "bad.jsonl").write_bytes(rows(GOOD, without("newsId"), GOOD | {"newsId": "a2"}))
     before = files_in(tmp_path)
-    done = run_here("predict", "--run", "tiny", "--input", "rows.jsonl", "--output", "answer.txt", *options)
+    articles = [] if "--input" in options else ["--input", "rows.jsonl"]
+    done = run_here("predict", "--run", "tiny", *articles, "--output", "answer.txt", *options)
     assert done.code == code, done.err
     assert piece in done.message
     assert files_in(tmp_path) == before

@@ -20,19 +20,25 @@ from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
 from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.packed import BoundedGzip
 from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
+from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern
 
 __all__ = [
     "LONE_SURROGATE",
     "SCHEMA_VERSION",
+    "AnyFile",
     "BoundedGzip",
     "DataFile",
     "RunFolder",
     "StageTimer",
+    "StoredFile",
+    "StoredFolder",
     "atomic_write_bytes",
     "atomic_write_json",
     "atomic_write_text",
     "atomic_writer",
+    "find_files",
     "git_state",
+    "is_pattern",
     "new_folder",
     "new_run_name",
     "newest_run",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
 from typing import BinaryIO
 
+from pipeline.artifacts.stored import AnyFile
 from pipeline.errors import DataError
 
 MAX_RATIO = 200
@@ -22,7 +22,7 @@ class BoundedGzip(gzip.GzipFile):
         raw: the packed file, open for reading.
     """
 
-    def __init__(self, path: Path, raw: BinaryIO) -> None:
+    def __init__(self, path: AnyFile, raw: BinaryIO) -> None:
         super().__init__(fileobj=raw, mode="rb")
         self._path, self._raw, self._n_bytes = path, raw, 0
 

@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipeline.cli.engine import Engine, EngineName, chunk_map_of
 from pipeline.cli.files import MODELS, SUBMISSIONS, default_train, distinct_outputs, sample
 from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
-from pipeline.cli.predict import Engine, write_predictions
+from pipeline.cli.predict import write_predictions
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
+    from pipeline.workflow.train import TrainRequest
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -57,10 +59,13 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be trained, from how much, in how much memory.")
     ] = False,
+    engine: EngineName = Engine.LOCAL,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
 ) -> None:
     """Train every stage into models/RUN/.
+
+    With --engine ray candidates and features are found on Ray; models are trained on this machine.
 
     Example: python run.py train --train data/sample/train.jsonl --preset tiny --run first
     """
@@ -70,7 +75,7 @@ def train(
     if dry_run:
         _plan(files, preset, config, overrides or [], limit, skip_bad_rows)
         return
-    trained = _train(files, dev, preset, config, overrides or [], run, resume, limit, skip_bad_rows)
+    trained = _train(files, dev, preset, config, overrides or [], run, resume, limit, skip_bad_rows, engine)
     typer.echo(str(trained.path))
 
 
@@ -98,6 +103,7 @@ def _train(
     resume: bool,
     limit: int | None,
     skip_bad_rows: bool,
+    engine: Engine = Engine.LOCAL,
 ) -> RunFolder:
     from pipeline.config import load_config
 
@@ -106,14 +112,21 @@ def _train(
         if not path.exists():
             raise DataError(f"{path}: no such file")
 
-    from pipeline.artifacts import RunFolder, new_run_name, newest_unfinished
+    from pipeline.artifacts import new_run_name, newest_unfinished
     from pipeline.workflow.train import TrainRequest
+
+    name = name or (newest_unfinished(MODELS).name if resume else new_run_name(preset))
+    command = ["run.py", *sys.argv[1:]]
+    with chunk_map_of(engine, config.workers) as chunk_map:
+        request = TrainRequest(files, config, dev, limit, skip_bad_rows, command=command, chunk_map=chunk_map)
+        return _train_run(request, name, resume=resume)
+
+
+def _train_run(request: TrainRequest, name: str, *, resume: bool) -> RunFolder:
+    from pipeline.artifacts import RunFolder
     from pipeline.workflow.train import train as train_run
 
-    if name is None:
-        name = newest_unfinished(MODELS).name if resume else new_run_name(preset)
     run = RunFolder.create(MODELS, name, resume=resume)
-    request = TrainRequest(files, config, dev, limit, skip_bad_rows, command=["run.py", *sys.argv[1:]])
     logger.info("run: %s", run.path)
     with _log_file(run.log_text):
         try:

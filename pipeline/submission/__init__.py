@@ -3,6 +3,7 @@
 from pipeline.artifacts import read_table, write_table
 from pipeline.submission.check import Problem, check_submission, read_submission
 from pipeline.submission.clean import clean_name, clean_names
+from pipeline.submission.details import chosen_of, details_line, read_details
 from pipeline.submission.journal import PredictionJournal
 from pipeline.submission.write import CSV_COLUMNS, SubmissionWriter, render_line, write_submission
 
@@ -12,8 +13,11 @@ __all__ = [
     "Problem",
     "SubmissionWriter",
     "check_submission",
+    "chosen_of",
     "clean_name",
     "clean_names",
+    "details_line",
+    "read_details",
     "read_submission",
     "read_table",
     "render_line",

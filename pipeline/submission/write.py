@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
 import logging
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TextIO
 
 from pipeline.artifacts import LONE_SURROGATE, atomic_write_text, output_file, publish, temporary_path, write_errors
 from pipeline.errors import ConfigError, DataError, PipelineError
-from pipeline.schema import EMOTIONS, ChosenEntity, Entity, Prediction
+from pipeline.schema import Entity, Prediction
 from pipeline.submission.check import check_submission
 from pipeline.submission.clean import CleanNames, clean_names
+from pipeline.submission.details import details_line
 
 logger = logging.getLogger(__name__)
 
@@ -76,7 +76,7 @@ class SubmissionWriter:
                 figures = [f"{figure:.6f}" for figure in (entity.score, *entity.probs)]
                 self._table.writerow([prediction.news_id, rank, name, entity.emotion, *figures])
             for details in self._files[2:]:
-                details.write(_details(prediction, chosen))
+                details.write(details_line(prediction, chosen))
         self._ids.append(prediction.news_id)
 
     def __exit__(
@@ -161,29 +161,3 @@ def _line(news_id: str, answers: Sequence[tuple[str, str]]) -> str:
         raise DataError(f"newsId {news_id!r} holds half a surrogate pair: no UTF-8 file can carry it")
     names, emotions = ",".join(name for name, _ in answers), ",".join(emotion for _, emotion in answers)
     return f"{news_id}\t{names}\t{emotions}\n"
-
-
-def _details(prediction: Prediction, chosen: Sequence[tuple[str, ChosenEntity]]) -> str:
-    def rounded(figure: float) -> float:
-        return round(float(figure), 6)
-
-    row: dict[str, Any] = {
-        "newsId": prediction.news_id,
-        "entities": [
-            {
-                "entity": name,
-                "emotion": entity.emotion,
-                "score": rounded(entity.score),
-                "probs": {emotion: rounded(prob) for emotion, prob in zip(EMOTIONS, entity.probs, strict=True)},
-                "mentions": [
-                    {"field": mention.field, "start": mention.start, "end": mention.end, "surface": mention.surface}
-                    for mention in entity.mentions
-                ],
-            }
-            for name, entity in chosen
-        ],
-        "candidates": [
-            {"entity": candidate.name, "score": rounded(candidate.score)} for candidate in prediction.runners_up
-        ],
-    }
-    return json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n"

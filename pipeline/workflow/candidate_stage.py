@@ -17,7 +17,7 @@ from pipeline.dictionary import read_dictionary
 from pipeline.errors import DataError
 from pipeline.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
 from pipeline.features.extract import ALL, gold_keys, static_features, with_fitted
-from pipeline.parallel import map_chunks
+from pipeline.parallel import ChunkMap, map_chunks
 from pipeline.pruning import Pruner, pruning_matrix
 from pipeline.relevance import ArticlePairs, article_pairs, with_relevance
 from pipeline.schema import Article
@@ -58,8 +58,11 @@ def fit_extractor(
     folder: Path,
     *,
     spans: Spans | None = None,
+    chunk_map: ChunkMap = map_chunks,
 ) -> Extractor:
     """Read the dictionary, gather gold names by fold, fit the pruners, and save all of it to ``folder``.
+
+    ``chunk_map`` runs the work over articles, here and below; what is found does not depend on it.
 
     Raises:
         DataError: the dictionary cannot be read.
@@ -77,18 +80,23 @@ def fit_extractor(
         gold_names={name: sorted(names[name]) for name in sorted(names)},
     )
     extractor.save(folder)  # the workers load it from there
-    extractor.pruners = _fit_pruners(articles, folds, config, folder, spans)
+    extractor.pruners = _fit_pruners(articles, folds, config, folder, spans, chunk_map)
     extractor.save(folder)
     return extractor
 
 
 def _fit_pruners(
-    articles: Sequence[Article], folds: Mapping[str, int], config: Config, folder: Path, spans: Spans | None
+    articles: Sequence[Article],
+    folds: Mapping[str, int],
+    config: Config,
+    folder: Path,
+    spans: Spans | None,
+    chunk_map: ChunkMap,
 ) -> dict[str, Pruner]:
     chosen = sorted(articles, key=lambda article: article.news_id)
     if len(chosen) > MAX_PRUNER_ARTICLES:
         chosen = random.Random(config.seed).sample(chosen, MAX_PRUNER_ARTICLES)
-    rows = _map_articles(_pruning_rows, chosen, folds, config, folder, spans, "pruning")
+    rows = _map_articles(_pruning_rows, chosen, folds, config, folder, spans, "pruning", chunk_map)
     pruners = {}
     for held_out in [None, *range(config.n_folds)]:
         kept = [row for article, row in zip(chosen, rows, strict=True) if folds[article.news_id] != held_out]
@@ -107,6 +115,7 @@ def build_table(
     *,
     spans: Spans | None = None,
     relevance: Sequence[np.ndarray] | None = None,
+    chunk_map: ChunkMap = map_chunks,
 ) -> tuple[FeatureTable, KeyCounts]:
     """Describe every training article; fitted columns leave the article's fold out.
 
@@ -115,7 +124,7 @@ def build_table(
     Returns:
         The table, in the order of ``articles``, and the counts of keys over all articles.
     """
-    rows = _map_articles(_feature_row, articles, folds, config, folder, spans, "features")
+    rows = _map_articles(_feature_row, articles, folds, config, folder, spans, "features", chunk_map)
     counted = FoldedKeyCounts()
     for article, row in zip(articles, rows, strict=True):
         counted.add(folds[article.news_id], row.offered, gold_keys(article))
@@ -149,10 +158,11 @@ def build_pairs(
     folder: Path,
     *,
     spans: Spans | None = None,
+    chunk_map: ChunkMap = map_chunks,
 ) -> list[ArticlePairs]:
     """Pair each training article's title with its pruned candidates, those of ``build_table``."""
     work = partial(_pairs_row, config.relevance)
-    return _map_articles(work, articles, folds, config, folder, spans, "pairs")
+    return _map_articles(work, articles, folds, config, folder, spans, "pairs", chunk_map)
 
 
 def _map_articles(
@@ -163,11 +173,12 @@ def _map_articles(
     folder: Path,
     spans: Spans | None,
     label: str,
+    chunk_map: ChunkMap,
 ) -> list[Any]:
     items = [
         (article, folds[article.news_id], None if spans is None else spans[article.news_id]) for article in articles
     ]
-    results = map_chunks(
+    results = chunk_map(
         work, items, load=partial(Extractor.load, folder), workers=config.workers, chunk_size=CHUNK_SIZE
     )
     return list(tqdm(results, total=len(items), desc=label, unit="article", disable=None))

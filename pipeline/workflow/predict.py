@@ -15,7 +15,7 @@ from pipeline.artifacts import RunFolder
 from pipeline.candidates import CandidateSet, Source, locate
 from pipeline.config import Config
 from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, read_rule
-from pipeline.parallel import map_chunks
+from pipeline.parallel import ChunkMap, map_chunks
 from pipeline.rerank import NumberRule
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.sentiment import SentimentStage, make_target
@@ -285,9 +285,11 @@ def _in_document(spans: Iterable[WeightedSpan], origin: Sequence[tuple[int, int,
     return moved
 
 
-def predict_stream(run: RunFolder, articles: Iterable[Article], *, workers: int) -> Iterator[Prediction]:
+def predict_stream(
+    run: RunFolder, articles: Iterable[Article], *, workers: int, chunk_map: ChunkMap = map_chunks
+) -> Iterator[Prediction]:
     """Yield the prediction of each article, in order; memory does not grow with the stream."""
-    return map_chunks(
+    return chunk_map(
         _predict_chunk, articles, load=partial(Predictor.load, run.path), workers=workers, chunk_size=CHUNK_SIZE
     )
 

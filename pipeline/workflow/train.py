@@ -29,6 +29,7 @@ from pipeline.features.extract import save_counts
 from pipeline.folds import assign_folds, group_articles
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
+from pipeline.parallel import ChunkMap, map_chunks
 from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
 from pipeline.relevance import RelevanceStage
 from pipeline.rerank import RankedNames, RerankStage
@@ -59,6 +60,9 @@ class TrainRequest:
     command: Sequence[str] = field(default_factory=list)
     reuse: Sequence[RunFolder] = ()
     """Runs whose stages are copied where they rest on the same options and data, instead of being trained again."""
+    chunk_map: ChunkMap = map_chunks
+    """Runs the work over articles: candidates, features, and the answers to ``dev``. Models are trained in processes of
+    this machine."""
 
     @property
     def policy(self) -> BadRowPolicy:
@@ -224,16 +228,19 @@ class _Training:
 
     def _fit_relevance(self, stage: RelevanceStage, spans: Spans | None) -> list[np.ndarray]:
         """Train the matcher, as far as it was not trained before; return its out-of-fold scores."""
-        pairs = build_pairs(self.articles, self.folds, self.config, self.run.stage("candidates"), spans=spans)
+        candidates, chunk_map = self.run.stage("candidates"), self.request.chunk_map
+        pairs = build_pairs(self.articles, self.folds, self.config, candidates, spans=spans, chunk_map=chunk_map)
         folds = [self.folds[article.news_id] for article in self.articles]
         return stage.fit(pairs, folds, folder=self.run.stage("relevance"), workers=self.config.workers).oof_
 
     def _fit_rerank(self) -> list[Path]:
         spans = self._oof_spans()
         candidates, rerank = self.run.stage("candidates"), self.run.stage("rerank")
-        fit_extractor(self.articles, self.folds, self.config, candidates, spans=spans)
+        data = (self.articles, self.folds, self.config, candidates)
+        chunk_map = self.request.chunk_map
+        fit_extractor(*data, spans=spans, chunk_map=chunk_map)
         scores = self._fit_relevance(self.relevance, spans) if self.relevance else None
-        table, counts = build_table(self.articles, self.folds, self.config, candidates, spans=spans, relevance=scores)
+        table, counts = build_table(*data, spans=spans, relevance=scores, chunk_map=chunk_map)
         save_counts(candidates, counts)
         folds = [self.folds[news_id] for news_id in table.news_ids]
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
@@ -295,7 +302,7 @@ class _Training:
     def _score_dev(self) -> dict[str, Any]:
         """Score the finished run on a labelled file that took no part in training."""
         gold = {article.news_id: article.entities or () for article in self.dev}
-        predictions = predict_stream(self.run, self.dev, workers=self.config.workers)
+        predictions = predict_stream(self.run, self.dev, workers=self.config.workers, chunk_map=self.request.chunk_map)
         pred = {
             prediction.news_id: [Entity(entity.name, entity.emotion) for entity in prediction.entities]
             for prediction in tqdm(predictions, total=len(self.dev), desc="dev", unit="article", disable=None)
