@@ -21,6 +21,7 @@ from pipeline.config import Config
 from pipeline.errors import ArtifactError
 from pipeline.fold_training import MODEL, FoldTask, train_folds
 from pipeline.folds import out_of_fold
+from pipeline.processes import side_by_side
 from pipeline.registry import HEADS
 from pipeline.schema import EMOTIONS, Target
 from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
@@ -183,7 +184,8 @@ class SentimentStage:
         keep = build_member(name, self.config).stops_early
         if folder is not None and name in HEADS and not keep:
             return self._train_and_save(name, examples, fold_of, folder / name)
-        if name in HEADS and self.config.workers > 1:
+        workers = side_by_side(self.config.workers) if name in HEADS else self.config.workers
+        if name in HEADS and workers > 1:
             # Workers left over from lighter jobs would take a network's memory for a leak, and stop halfway.
             get_reusable_executor().shutdown(wait=True)
         found = out_of_fold(
@@ -191,7 +193,7 @@ class SentimentStage:
             fold_of,
             fit=partial(_fit, name, self.config, self.log),
             apply=_apply,
-            workers=self.config.workers,
+            workers=workers,
             keep_models=keep,
             description=f"sentiment: {name}",
         )
