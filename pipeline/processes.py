@@ -128,15 +128,17 @@ def from_main(value: T) -> T:
 
 
 def _join() -> _Group:
-    # accelerate would set the threads of torch to all cores where nothing is said.
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    # accelerate would set the threads of torch to all cores where nothing is said. torch would warn of every network
+    # of which no part is unused, and of none that matters.
+    for name, value in (("OMP_NUM_THREADS", "1"), ("TORCH_CPP_LOG_LEVEL", "ERROR")):
+        os.environ.setdefault(name, value)
     import torch
     from accelerate import Accelerator
     from accelerate.state import AcceleratorState
     from torch import distributed
 
     if not torch.cuda.is_available():
-        os.environ.setdefault("ACCELERATE_USE_CPU", "true")  # torchrun does not say it
+        os.environ["ACCELERATE_USE_CPU"] = "true"  # torchrun does not say it
     Accelerator(mixed_precision="no")  # opens the group that fits the devices
     AcceleratorState._reset_state(reset_partial_state=True)
     leave_group_at_exit()
