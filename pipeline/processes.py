@@ -74,7 +74,7 @@ def joined() -> Iterator[None]:
         yield
     finally:
         if is_main() and not _group.is_training:
-            with suppress(RuntimeError):  # one that is gone cannot be told
+            with suppress(PipelineError):  # one that is gone cannot be told
                 _send(_group, None)
         _group = None
 
@@ -83,14 +83,15 @@ def follow() -> None:
     """Take part in every training of the first process, until that leaves.
 
     Raises:
-        PipelineError: the first process is gone, or what a training here raised.
+        PipelineError: another process is gone, or what a training here raised.
     """
     group = _group
     if group is None:
         raise ValueError("this process belongs to no group")
     try:
         while (work := _receive(group)) is not None:
-            work()
+            with _told_when_alone():
+                work()
     except Exception:
         time.sleep(GRACE_S)
         raise
@@ -99,7 +100,8 @@ def follow() -> None:
 def together(work: Callable[P, T]) -> Callable[P, T]:
     """Mark a module's function or a method that trains a network: all processes call it, with the same arguments.
 
-    What it returns and changes counts in the first process alone. Arguments must be picklable.
+    What it returns and changes counts in the first process alone. Arguments must be picklable. If another process ends
+    meanwhile, the first raises a PipelineError.
     """
 
     @wraps(work)
@@ -109,7 +111,8 @@ def together(work: Callable[P, T]) -> Callable[P, T]:
             return work(*args, **kwargs)
         _send(group, partial(call, *args, **kwargs))
         group.is_training = True
-        result = work(*args, **kwargs)
+        with _told_when_alone():
+            result = work(*args, **kwargs)
         group.is_training = False
         return result
 
@@ -149,21 +152,32 @@ def _join() -> _Group:
 def _send(group: _Group, work: Callable[[], Any] | None) -> None:
     from torch import distributed
 
-    try:
+    with _told_when_alone():
         distributed.broadcast_object_list([work], src=0, group=group.messages)
-    except RuntimeError as error:
-        raise PipelineError("another process of the group is gone") from error
 
 
 def _receive(group: _Group) -> Callable[[], Any] | None:
     from torch import distributed
 
     received: list[Callable[[], Any] | None] = [None]
-    try:
+    with _told_when_alone():
         distributed.broadcast_object_list(received, src=0, group=group.messages)
-    except RuntimeError as error:
-        raise PipelineError("the first process of the group is gone") from error
     return received[0]
+
+
+@contextmanager
+def _told_when_alone() -> Iterator[None]:
+    """Tell from other errors that a connection to another process broke."""
+    try:
+        yield
+    except RuntimeError as error:
+        from torch import distributed
+
+        # Those of gloo have no class of their own.
+        if not (isinstance(error, distributed.DistError) or "gloo" in str(error)):
+            raise
+        hint = "its own message, if it left one, says why"
+        raise PipelineError("another of the processes that train together is gone", hint=hint) from error
 
 
 @cache

@@ -70,7 +70,12 @@ class Cli:
         return Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
     def launch(
-        self, n_processes: int, *arguments: object, cwd: Path, env: Mapping[str, str] | None = None
+        self,
+        n_processes: int,
+        *arguments: object,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        code: str | None = None,
     ) -> list[Done]:
         """Run one command in several processes that belong together, as a launcher does; see ``run``.
 
@@ -78,7 +83,7 @@ class Cli:
         """
         variables = [{**of_rank, **(env or {})} for of_rank in launcher_variables(n_processes)]
         with ThreadPoolExecutor(n_processes) as pool:
-            return list(pool.map(lambda own: self.run(*arguments, cwd=cwd, env=own), variables))
+            return list(pool.map(lambda own: self.run(*arguments, cwd=cwd, env=own, code=code), variables))
 
     def start(
         self, *arguments: object, cwd: Path, env: Mapping[str, str] | None = None, code: str | None = None
