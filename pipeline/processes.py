@@ -41,7 +41,7 @@ class _Group:
     size: int
     messages: Any
     is_training: bool = False
-    """True for the first process while the others are in a training, and from then on if that failed."""
+    """True for the first process from asking the others to train until that is done, and ever after if it failed."""
 
 
 _group: _Group | None = None
@@ -66,7 +66,7 @@ def side_by_side(workers: int) -> int:
 def joined() -> Iterator[None]:
     """Belong to the group that a launcher started, if one did; the others are let go when the first process leaves."""
     global _group
-    if int(os.environ.get("WORLD_SIZE", "1")) < 2:
+    if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield
         return
     _group = _join()
@@ -107,10 +107,10 @@ def together(work: Callable[P, T]) -> Callable[P, T]:
     @wraps(work)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
         group = _group
-        if group is None or group.rank > 0:
+        if group is None or group.rank > 0 or group.is_training:
             return work(*args, **kwargs)
-        _send(group, partial(call, *args, **kwargs))
         group.is_training = True
+        _send(group, partial(call, *args, **kwargs))
         with _told_when_alone():
             result = work(*args, **kwargs)
         group.is_training = False

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib import import_module
 from itertools import permutations
 from pathlib import Path
 
 import pytest
 from command_line import Cli, Done, TinyRun
+from typer.testing import CliRunner
 
 from pipeline.artifacts import RunFolder
 from pipeline.config import load_config
+from pipeline.errors import ConfigError
 from pipeline.read import iter_articles
 from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.train import TrainRequest, train
@@ -104,6 +107,7 @@ def test_the_first_process_alone_reports(launched: tuple[TinyRun, list[Done]]) -
 
 def test_two_processes_train_a_run_that_predicts(articles: Path, launched: tuple[TinyRun, list[Done]]) -> None:
     run = RunFolder.load(launched[0].path)
+    assert run.read_manifest()["facts"]["processes"] == 2
     read = list(iter_articles(articles, labelled=True))
     predictions = list(predict_stream(run, read, workers=1))
     assert [prediction.news_id for prediction in predictions] == [article.news_id for article in read]
@@ -144,3 +148,11 @@ def test_what_stops_every_process_is_said_once(cli: Cli, articles: Path, tmp_pat
     assert first.code == 2
     assert first.message == "2 processes cannot share an epoch of 1 batch(es)"
     assert other.code == 2
+
+
+def test_other_commands_run_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    command_line = import_module("pipeline.cli.main")
+    monkeypatch.setattr(command_line, "n_processes", lambda: 2)
+    result = CliRunner().invoke(command_line.app, ["audit", "train.jsonl"])
+    assert isinstance(result.exception, ConfigError)
+    assert result.exception.message == "audit runs in one process"

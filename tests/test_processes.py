@@ -33,6 +33,11 @@ def add(folder: str, number: int, *, to: int) -> int:
 
 
 @together
+def add_twice(folder: str, number: int) -> int:
+    return add(folder, add(folder, number, to=3), to=4)
+
+
+@together
 def agree(folder: str) -> None:
     note(folder, f"agree on {from_main('first' if is_main() else 'other')}")
 
@@ -57,7 +62,7 @@ def stall(folder: str) -> None:
 def lead(folder: str, what: str) -> None:
     """Do what the first process does."""
     if what == "work":
-        note(folder, f"sum {add(folder, add(folder, 2, to=3), to=4)}")
+        note(folder, f"sum {add_twice(folder, add(folder, 1, to=1))}")
         agree(folder)
         note(folder, f"{n_processes()} processes, {side_by_side(4)} training(s) at a time")
     elif what == "stall":
@@ -101,7 +106,7 @@ def test_one_process_is_the_first_and_only(monkeypatch: pytest.MonkeyPatch, tmp_
 @pytest.mark.enable_socket
 def test_the_first_process_leads_and_the_other_takes_part(cli: Cli, tmp_path: Path) -> None:
     assert launch(cli, tmp_path, "work") == [Done(0, "", ""), Done(0, "", "")]
-    both = "add 2 to 3\nadd 5 to 4\n"
+    both = "add 1 to 1\nadd 2 to 3\nadd 5 to 4\n"
     assert (tmp_path / "0").read_text() == f"{both}sum 9\nagree on first\n2 processes, 1 training(s) at a time\n"
     assert (tmp_path / "1").read_text() == f"{both}agree on first\n"
 

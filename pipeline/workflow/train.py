@@ -29,6 +29,7 @@ from pipeline.features.extract import save_counts
 from pipeline.folds import assign_folds, group_articles
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
+from pipeline.processes import n_processes
 from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
 from pipeline.relevance import RelevanceStage
 from pipeline.rerank import RankedNames, RerankStage
@@ -124,7 +125,7 @@ class _Training:
             seed=self.config.seed,
             threads=self.config.workers,
             data=self.data,
-            facts={"segmenter": default_segmenter().name},
+            facts={"segmenter": default_segmenter().name, "processes": n_processes()},
         )
         if self.dev:
             self.figures["dev"] = self._score_dev()
