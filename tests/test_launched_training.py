@@ -143,6 +143,7 @@ def test_a_resumed_run_trains_what_is_missing(
     assert broken.contents == run.contents
 
 
+@pytest.mark.slow
 def test_what_stops_every_process_is_said_once(cli: Cli, articles: Path, tmp_path: Path) -> None:
     first, other = cli.launch(2, *arguments(articles, "large", times=10), cwd=tmp_path)
     assert first.code == 2
