@@ -17,6 +17,7 @@ from tqdm import tqdm
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
 from pipeline.errors import ArtifactError
 from pipeline.parallel import map_chunks
+from pipeline.processes import side_by_side
 
 MODEL, FOLDS, DONE = "model", "folds", "done.json"
 """Names in the folder of a stage: of the model that predicts, of what belongs to each fold, of what says it is done."""
@@ -88,7 +89,8 @@ def train_folds(
         items: the training items.
         folds: the fold of each.
         folder: of the stage in the run.
-        workers: trainings at a time; the results are the same for any number.
+        workers: trainings at a time; the results are the same for any number. One, where several processes share
+            each training.
 
     Raises:
         ValueError: ``folds`` does not fit ``items``.
@@ -105,7 +107,9 @@ def train_folds(
             rest = task.select([item for item, other in zip(items, folds, strict=True) if other != fold])
             held_out = [item for item, other in zip(items, folds, strict=True) if other == fold]
             jobs.append(_Job(fold, key, rest, held_out))
-    trainings = map_chunks(_train, jobs, load=partial(_Trainer, task, folder), workers=workers, chunk_size=1)
+    trainings = map_chunks(
+        _train, jobs, load=partial(_Trainer, task, folder), workers=side_by_side(workers), chunk_size=1
+    )
     for _ in tqdm(trainings, desc=task.name, total=len(jobs), unit="model", disable=None):
         pass
     results = {fold: iter(_read(task, _place(folder, fold), folds.count(fold))) for fold in names}

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import copy
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
@@ -17,12 +15,14 @@ from typing import Any, Protocol, Self, TypeVar
 import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
-from accelerate.utils import set_seed
+from accelerate.utils import DistributedDataParallelKwargs, set_seed
 from threadpoolctl import threadpool_limits
-from torch import Tensor, distributed, nn
+from torch import Tensor, nn
 
 from pipeline.artifacts import write_errors
 from pipeline.config import TrainingConfig
+from pipeline.errors import ConfigError
+from pipeline.processes import from_main, is_main, leave_group_at_exit
 
 
 class Movable(Protocol):
@@ -84,7 +84,7 @@ def train(
 
     Where several processes call this together (accelerate's or torch's launcher), each trains on a batch in turn and
     gradients are averaged: two processes take the steps of one with batches of twice the size. Batches of an epoch
-    that do not go round are left out.
+    that do not go round are left out. The first process alone evaluates, for all of them.
 
     Args:
         model: trained in place.
@@ -95,15 +95,26 @@ def train(
         config: epochs, optimiser, schedule, clipping, patience.
         seed: of everything random in training; the model's own first weights are the caller's.
         parameters: groups with options of their own, as the optimiser takes them; None trains all alike.
+
+    Raises:
+        ConfigError: an epoch has fewer batches than there are processes.
     """
     started = time.perf_counter()
     accelerator = Accelerator(
-        gradient_accumulation_steps=config.accumulate_batches, mixed_precision="bf16" if in_bf16(config) else "no"
+        gradient_accumulation_steps=config.accumulate_batches,
+        mixed_precision="bf16" if in_bf16(config) else "no",
+        # Not every part of a pre-trained encoder takes part in what is learnt from it.
+        kwargs_handlers=[DistributedDataParallelKwargs(find_unused_parameters=True)],
     )
     if accelerator.num_processes > 1:
         leave_group_at_exit()
     set_seed(seed, device_specific=True)  # of the first process ``seed`` itself
     n_batches = len(batches) // accelerator.num_processes
+    if not n_batches and len(batches):
+        raise ConfigError(
+            f"{accelerator.num_processes} processes cannot share an epoch of {len(batches)} batch(es)",
+            hint="start fewer processes, or lower training.batch_size of what is trained",
+        )
     groups = model.parameters() if parameters is None else list(parameters)
     optimizer = torch.optim.AdamW(groups, lr=config.learning_rate, weight_decay=config.weight_decay, fused=True)
     n_steps = n_batches * config.max_epochs // config.accumulate_batches
@@ -130,7 +141,8 @@ def train(
                 total += value.item()
             network.eval()
             with torch.no_grad():
-                figure = evaluate(network) if evaluate is not None else float(epoch)
+                # Not the network: wrapped for several processes, it would wait for the others.
+                figure = from_main(evaluate(model) if evaluate and accelerator.is_main_process else float(epoch))
             is_best = best is None or figure > best[0]
             if is_best:
                 best, stale = (figure, copy.deepcopy(model.state_dict())), 0
@@ -139,7 +151,7 @@ def train(
             yield EpochReport(
                 epoch=epoch,
                 step=step,
-                loss=float(accelerator.reduce(torch.tensor(total / max(1, n_batches), dtype=torch.float64), "mean")),
+                loss=_mean(total / max(1, n_batches), accelerator),
                 learning_rate=float(schedule.get_last_lr()[0]),
                 figure=figure,
                 is_best=is_best,
@@ -155,19 +167,11 @@ def train(
         AcceleratorState._reset_state(reset_partial_state=True)
 
 
-@cache
-def leave_group_at_exit() -> None:
-    """Have this process leave the group of processes when it ends, if it has not left before; twice is once.
-
-    A group still open when the interpreter comes down takes its threads with it, and now and then the whole process
-    (``terminate called without an active exception``), after all work was done.
-    """
-    atexit.register(_leave_group)
-
-
-def _leave_group() -> None:
-    if distributed.is_initialized():
-        distributed.destroy_process_group()
+def _mean(value: float, accelerator: Accelerator) -> float:
+    """Return the mean of a number over the processes."""
+    if accelerator.num_processes == 1:
+        return value
+    return float(accelerator.reduce(torch.tensor(value, dtype=torch.float64, device=accelerator.device), "mean"))
 
 
 def warmup_then_linear(n_steps: int, warmup_fraction: float) -> Callable[[int], float]:
@@ -195,11 +199,13 @@ class JsonLinesLog:
         self.context = context
 
     def __call__(self, report: EpochReport | Mapping[str, Any]) -> None:
-        """Append a report.
+        """Append a report; of several processes that train together the first does.
 
         Raises:
             ConfigError: the disk refuses.
         """
+        if not is_main():
+            return
         values = asdict(report) if isinstance(report, EpochReport) else report
         with write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -68,6 +69,22 @@ class Cli:
             raise
         return Done(process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
 
+    def launch(
+        self,
+        n_processes: int,
+        *arguments: object,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        code: str | None = None,
+    ) -> list[Done]:
+        """Run one command in several processes that belong together, as a launcher does; see ``run``.
+
+        Needs ``pytest.mark.enable_socket``.
+        """
+        variables = [{**of_rank, **(env or {})} for of_rank in launcher_variables(n_processes)]
+        with ThreadPoolExecutor(n_processes) as pool:
+            return list(pool.map(lambda own: self.run(*arguments, cwd=cwd, env=own, code=code), variables))
+
     def start(
         self, *arguments: object, cwd: Path, env: Mapping[str, str] | None = None, code: str | None = None
     ) -> subprocess.Popen[bytes]:
@@ -84,6 +101,15 @@ class Cli:
             # A shell has Ctrl-C ignored by what it starts in the background, and by all that comes of that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
+
+
+def launcher_variables(n_processes: int) -> list[dict[str, str]]:
+    """Return what a launcher tells each of several processes on this machine, in the order of their ranks."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    common = {"WORLD_SIZE": str(n_processes), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return [{**common, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(n_processes)]
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,15 @@ from pipeline.cli.predict import predict
 from pipeline.cli.report import report
 from pipeline.cli.tag import tag
 from pipeline.cli.tune import tune
-from pipeline.errors import PipelineError
+from pipeline.errors import ConfigError, PipelineError
+from pipeline.processes import follow, is_main, joined, n_processes
 
 EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
+SHARED = "train"
+"""The command that several processes may work on (``pipeline.processes``)."""
+
+logger = logging.getLogger(__name__)
 
 app = typer.Typer(
     add_completion=False,
@@ -49,6 +54,7 @@ def _show_version(asked: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks and debug messages.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
@@ -59,6 +65,10 @@ def options(
     Start with: python run.py demo
     """
     logging.getLogger("pipeline").setLevel(logging.DEBUG if debug else logging.INFO)
+    if n_processes() > 1:
+        if context.invoked_subcommand != SHARED:
+            raise ConfigError(f"{context.invoked_subcommand} runs in one process", hint="start it without a launcher")
+        logger.info("networks are trained by %d processes, each on batches of its own", n_processes())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -69,9 +79,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     signal.signal(signal.SIGTERM, _interrupt)
     program = get_command(app)
     try:
-        # Not program.main(): that would turn Ctrl-C and a closed pipe into exit codes of its own.
-        with program.make_context("run.py", [*arguments] or ["--help"]) as context:
-            program.invoke(context)
+        with joined():
+            if not is_main():
+                return _take_part()
+            # Not program.main(): that would turn Ctrl-C and a closed pipe into exit codes of its own.
+            with program.make_context("run.py", [*arguments] or ["--help"]) as context:
+                program.invoke(context)
     except typer.Exit as done:
         return done.exit_code
     except PipelineError as error:
@@ -93,6 +106,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             debug="--debug" in arguments,
         )
         return EXIT_BUG
+    return 0
+
+
+def _take_part() -> int:
+    """Train with the first process, which alone reports progress and interruptions."""
+    logging.getLogger("pipeline").setLevel(logging.ERROR)
+    try:
+        follow()
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     return 0
 
 

@@ -21,6 +21,7 @@ from pipeline.cross_ranker.network import LOSSES, CrossNetwork
 from pipeline.encoders import encoder_folder, load_encoder, restore_encoder
 from pipeline.encoders.fine_tune import keep_lowest
 from pipeline.errors import ArtifactError, ConfigError, DataError
+from pipeline.processes import together
 from pipeline.taggers.tokens import PieceTokeniser
 from pipeline.training import JsonLinesLog, compute_device, in_bf16, n_threads, train
 from pipeline.weights import load_weights, save_weights
@@ -57,6 +58,7 @@ class CrossModel:
         """Longest input."""
         return self.config.pooled_tokens if self.is_pooled else self.config.max_tokens
 
+    @together
     def fit(self, articles: Sequence[CandidateList], labels: Sequence[np.ndarray]) -> Self:
         """Train for a fixed number of epochs.
 

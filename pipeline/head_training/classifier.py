@@ -31,6 +31,7 @@ from pipeline.head_training.probabilities import (
     with_temperature,
 )
 from pipeline.heads.base import Head
+from pipeline.processes import together
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Target
 from pipeline.training import JsonLinesLog, compute_device, in_bf16, one_thread, train
@@ -91,6 +92,7 @@ class HeadClassifier:
         """
         fit_inputs(self._kind, self.config, []).embedder()
 
+    @together
     def fit(
         self,
         examples: Sequence[Target],

@@ -16,6 +16,7 @@ from pipeline.config import RelevanceConfig
 from pipeline.errors import ArtifactError
 from pipeline.matchers.base import Matcher, PairBatch
 from pipeline.matchers.losses import pair_loss
+from pipeline.processes import together
 from pipeline.registry import MATCHERS, resolve
 from pipeline.relevance.encoding import N_MARKS, EncodedArticle, TrainingPairs, article_batches
 from pipeline.relevance.pairs import ArticlePairs
@@ -41,6 +42,7 @@ class RelevanceModel:
         self.seed = seed
         self.log = log
 
+    @together
     def fit(self, articles: Sequence[ArticlePairs]) -> Self:
         """Train on articles that have a core entity among their candidates; the vocabulary is theirs."""
         config = self.config

@@ -18,6 +18,7 @@ from pipeline.config import Config
 from pipeline.errors import ArtifactError
 from pipeline.fold_training import MODEL
 from pipeline.folds import out_of_fold
+from pipeline.processes import side_by_side
 from pipeline.registry import HEADS
 from pipeline.schema import EMOTIONS, Target
 from pipeline.sentiment.contexts import WeightedSpan, gold_emotions
@@ -197,7 +198,8 @@ class SentimentStage:
             found = train_and_save(training, examples, fold_of, folder=place, workers=config.workers)
             self._saved.add(place / MODEL)
             return np.array(found), [build_member(name, config).load(place / MODEL)]
-        if name in HEADS and config.workers > 1:
+        workers = side_by_side(config.workers) if name in HEADS else config.workers
+        if name in HEADS and workers > 1:
             # Workers left over from lighter jobs would take a network's memory for a leak, and stop halfway.
             get_reusable_executor().shutdown(wait=True)
         oof = out_of_fold(
@@ -205,7 +207,7 @@ class SentimentStage:
             fold_of,
             fit=training.fit,
             apply=_apply,
-            workers=config.workers,
+            workers=workers,
             keep_models=keep,
             description=f"sentiment: {name}",
         )

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import TaggerConfig, TrainingConfig
 from pipeline.errors import ArtifactError, ConfigError, DataError
+from pipeline.processes import together
 from pipeline.registry import TAGGERS, resolve
 from pipeline.taggers.base import Tagger, TagOutput
 from pipeline.taggers.batches import TagBatch, TagBatches
@@ -76,6 +77,7 @@ class TaggerModel:
         self.seed, self.threads, self.log = seed, threads, log
         self._class: type[Tagger] = resolve(TAGGERS, config.name, kind="tagger")
 
+    @together
     def fit(
         self, texts: Sequence[LabelledText], dev: Sequence[LabelledText] = (), *, start: TaggerModel | None = None
     ) -> Self:

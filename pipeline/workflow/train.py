@@ -30,6 +30,7 @@ from pipeline.folds import assign_folds, group_articles
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
 from pipeline.parallel import ChunkMap, map_chunks
+from pipeline.processes import n_processes
 from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
 from pipeline.relevance import RelevanceStage
 from pipeline.rerank import RankedNames, RerankStage
@@ -133,7 +134,7 @@ class _Training:
             seed=self.config.seed,
             threads=self.config.workers,
             data=self.data,
-            facts={"segmenter": default_segmenter().name},
+            facts={"segmenter": default_segmenter().name, "processes": n_processes()},
         )
         if self.dev:
             self.figures["dev"] = self._score_dev()
