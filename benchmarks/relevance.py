@@ -28,8 +28,7 @@ from pipeline.registry import MATCHERS
 from pipeline.relevance import RelevanceStage, with_relevance
 from pipeline.rerank import RerankStage
 from pipeline.schema import Article, Emotion, Entity
-from pipeline.tagging import TaggerStage, gold_text
-from pipeline.text import Document
+from pipeline.tagging import out_of_fold_spans
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, fit_extractor
 from pipeline.workflow.out_of_fold import gold_by_key
 from pipeline.workflow.predict import NO_TAGGER
@@ -99,8 +98,7 @@ def tagger_spans(run: RunFolder, config: Config, articles: Sequence[Article], fo
     """Read the out-of-fold spans of the run's tagger."""
     if config.tagger.name == NO_TAGGER:
         return None
-    texts = [gold_text(Document.of(article)) for article in articles]
-    found = TaggerStage(config).fit(texts, fold_of, folder=run.stage("tagger")).oof_
+    found = out_of_fold_spans(run.stage("tagger"), fold_of)
     return {article.news_id: spans for article, spans in zip(articles, found, strict=True)}
 
 

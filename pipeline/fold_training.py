@@ -6,7 +6,7 @@ import gzip
 import json
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -112,8 +112,23 @@ def train_folds(
     )
     for _ in tqdm(trainings, desc=task.name, total=len(jobs), unit="model", disable=None):
         pass
-    results = {fold: iter(_read(task, _place(folder, fold), folds.count(fold))) for fold in names}
-    return [next(results[fold]) for fold in folds]
+    return read_results(folder, folds, file=task.results_file, read=task.read)
+
+
+def read_results(folder: Path, folds: Sequence[int], *, file: str, read: Callable[[Any], Result]) -> list[Result]:
+    """Return what ``train_folds`` has left of each item.
+
+    Args:
+        folder: of the stage in the run.
+        folds: the fold of each item.
+        file: name of a fold's file of results.
+        read: as ``FoldTask.read``.
+
+    Raises:
+        ArtifactError: the results of a fold cannot be read, or are not those of so many items.
+    """
+    found = {fold: iter(_read(_place(folder, fold) / file, read, folds.count(fold))) for fold in sorted(set(folds))}
+    return [next(found[fold]) for fold in folds]
 
 
 def is_done(folder: Path, key: str) -> bool:
@@ -165,10 +180,9 @@ def _place(folder: Path, fold: int | None) -> Path:
     return folder / MODEL if fold is None else folder / FOLDS / str(fold)
 
 
-def _read(task: FoldTask[Item, Model, Result], place: Path, n_items: int) -> list[Result]:
-    path = place / task.results_file
+def _read(path: Path, read: Callable[[Any], Result], n_items: int) -> list[Result]:
     try:
-        results = [task.read(value) for value in json.loads(gzip.decompress(path.read_bytes()))]
+        results = [read(value) for value in json.loads(gzip.decompress(path.read_bytes()))]
         if len(results) != n_items:
             raise ValueError(f"{len(results)} results for {n_items} articles")
     except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:

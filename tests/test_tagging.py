@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from pipeline.tagging import (
     article_text,
     gold_text,
     mention_spans,
+    out_of_fold_spans,
     tagger_columns,
     tagger_keys,
 )
@@ -246,3 +248,16 @@ class TestStage:
         assert len(stage.oof_) == 19
         with pytest.raises(DataError, match="nothing to learn"):
             TaggerStage(once).fit([LabelledText("好")], [0], folder=tmp_path)
+
+
+def test_out_of_fold_spans_are_read_back_without_a_training(tmp_path: Path) -> None:
+    for fold, spans in ((0, [[[0, 2, 0.5]], []]), (1, [[[3, 4, 0.25]]])):
+        path = tmp_path / "folds" / str(fold) / "spans.json.gz"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(gzip.compress(json.dumps(spans).encode()))
+    assert out_of_fold_spans(tmp_path, [0, 1, 0]) == [[ScoredSpan(0, 2, 0.5)], [ScoredSpan(3, 4, 0.25)], []]
+    with pytest.raises(ArtifactError, match=r"folds/1/spans\.json\.gz: cannot be read: 1 results for 2"):
+        out_of_fold_spans(tmp_path, [0, 1, 0, 1])
+    (tmp_path / "folds" / "0" / "spans.json.gz").write_bytes(b"torn")
+    with pytest.raises(ArtifactError, match=r"folds/0/spans\.json\.gz: cannot be read"):
+        out_of_fold_spans(tmp_path, [0, 1, 0])

@@ -11,7 +11,7 @@ from pipeline.tagging.spans import (
     tagger_columns,
     tagger_keys,
 )
-from pipeline.tagging.stage import TaggerStage
+from pipeline.tagging.stage import TaggerStage, out_of_fold_spans
 
 __all__ = [
     "COLUMNS",
@@ -19,6 +19,7 @@ __all__ = [
     "article_text",
     "gold_text",
     "mention_spans",
+    "out_of_fold_spans",
     "tagger_columns",
     "tagger_keys",
 ]

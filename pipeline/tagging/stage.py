@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.artifacts import read_json, sha256_file, stage_key
 from pipeline.config import Config, TaggerConfig
 from pipeline.errors import DataError
-from pipeline.fold_training import DONE, MODEL, FoldTask, is_done, mark_done, train_folds
+from pipeline.fold_training import DONE, MODEL, FoldTask, is_done, mark_done, read_results, train_folds
 from pipeline.taggers.data import LabelledText
 from pipeline.taggers.schemes import ScoredSpan
 from pipeline.tagging.spans import article_text
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRETRAINED = "pretrained"
-"""Name in the stage's folder, beside those of ``fold_training``."""
+PRETRAINED, SPANS = "pretrained", "spans.json.gz"
+"""Names in the stage's folder, beside those of ``fold_training``: of the pre-trained tagger, of a fold's spans."""
 
 
 class TaggerStage:
@@ -141,7 +141,7 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
     """A tagger that learns from the articles with marked spans, from ``start`` on where that is given."""
 
     name: ClassVar[str] = "tagger"
-    results_file: ClassVar[str] = "spans.json.gz"
+    results_file: ClassVar[str] = SPANS
 
     config: TaggerConfig
     labels: tuple[str, ...]
@@ -174,7 +174,24 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
         return model.predict(items)
 
     def read(self, value: Any) -> list[ScoredSpan]:
-        return [ScoredSpan(*span) for span in value]
+        return _spans(value)
+
+
+def out_of_fold_spans(folder: Path, folds: Sequence[int]) -> list[list[ScoredSpan]]:
+    """Return what ``TaggerStage.oof_`` was when it was trained.
+
+    Args:
+        folder: of the stage in the run.
+        folds: the fold of each training article, in their order then.
+
+    Raises:
+        ArtifactError: the spans of a fold are missing or damaged.
+    """
+    return read_results(folder, folds, file=SPANS, read=_spans)
+
+
+def _spans(value: Any) -> list[ScoredSpan]:
+    return [ScoredSpan(*span) for span in value]
 
 
 def _load_model(folder: Path, labels: Sequence[str] | None) -> TaggerModel:

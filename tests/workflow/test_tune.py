@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import importlib.util
 import json
 from collections.abc import Iterator
@@ -15,8 +14,7 @@ from command_line import Done
 from pipeline.artifacts import RunFolder, read_json, read_table
 from pipeline.cli import main
 from pipeline.config import Config, JointConfig, RelevanceConfig, TaggerConfig, load_config
-from pipeline.errors import ArtifactError, ConfigError, DataError
-from pipeline.taggers.schemes import ScoredSpan
+from pipeline.errors import ConfigError, DataError
 from pipeline.workflow.run_config import save_run_config
 from pipeline.workflow.train import TrainRequest, train
 from pipeline.workflow.tune import TuneRequest, tune
@@ -248,20 +246,6 @@ def test_other_files_than_those_of_the_training(run: RunFolder, tmp_path: Path) 
     ):
         with pytest.raises(DataError, match=piece):
             load_run_data(run, files)
-
-
-def test_spans_of_a_tagger_that_cannot_be_read(tmp_path: Path) -> None:
-    from pipeline.schema import Article
-    from pipeline.workflow.tune.data import _tagger_spans
-
-    article = Article("a", "", "文本", ())
-    path = tmp_path / "tagger" / "folds" / "0" / "spans.json.gz"
-    path.parent.mkdir(parents=True)
-    path.write_bytes(gzip.compress(json.dumps([[[0, 2, 0.5]]]).encode()))
-    assert _tagger_spans(RunFolder(tmp_path), [article], [0]) == {"a": [ScoredSpan(0, 2, 0.5)]}
-    path.write_bytes(b"torn")
-    with pytest.raises(ArtifactError, match=r"spans\.json\.gz: cannot be read"):
-        _tagger_spans(RunFolder(tmp_path), [article], [0])
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> Done:

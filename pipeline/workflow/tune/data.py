@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,8 +15,8 @@ from pipeline.features import FeatureTable
 from pipeline.folds import assign_folds, group_articles
 from pipeline.read import BadRowPolicy, read_training
 from pipeline.schema import Article, Emotion
-from pipeline.taggers.schemes import ScoredSpan
-from pipeline.workflow.candidate_stage import Spans, build_table
+from pipeline.tagging import out_of_fold_spans
+from pipeline.workflow.candidate_stage import build_table
 from pipeline.workflow.out_of_fold import out_of_fold_emotions
 from pipeline.workflow.run_config import load_run_config
 
@@ -86,7 +84,10 @@ def load_run_data(run: RunFolder, files: Sequence[Path], *, workers: int | None 
         if folds.get(row["newsId"]) != int(row["fold"]):
             raise ArtifactError(f"{run.oof('rerank')}: article {row['newsId']} is in another fold", hint="train again")
     fold_of = [folds[article.news_id] for article in articles]
-    spans = _tagger_spans(run, articles, fold_of) if config.tagger.name != "none" else None
+    spans = None
+    if config.tagger.name != "none":
+        found = out_of_fold_spans(run.stage("tagger"), fold_of)
+        spans = {article.news_id: each for article, each in zip(articles, found, strict=True)}
     table, _ = build_table(articles, folds, config, run.stage("candidates"), spans=spans)
     figures: dict[str, float] = {name: float(metrics["out_of_fold"][name]) for name in METRICS}
     emotions = out_of_fold_emotions(run)
@@ -104,17 +105,3 @@ def _check_files(run: RunFolder, files: Sequence[Path]) -> None:
             raise DataError(f"{path}: not what {run.path} was trained on: {listed}", hint="give those with --train")
     if len(files) < len(trained):
         raise DataError(f"{run.path} was trained on {listed}, got {len(files)} of them", hint="give all with --train")
-
-
-def _tagger_spans(run: RunFolder, articles: Sequence[Article], folds: Sequence[int]) -> Spans:
-    """Read what the fold models of the run's tagger said."""
-    found: dict[str, list[ScoredSpan]] = {}
-    for fold in sorted(set(folds)):
-        path = run.stage("tagger") / "folds" / str(fold) / "spans.json.gz"
-        held_out = [article.news_id for article, other in zip(articles, folds, strict=True) if other == fold]
-        try:
-            spans = [[ScoredSpan(*span) for span in each] for each in json.loads(gzip.decompress(path.read_bytes()))]
-            found.update(zip(held_out, spans, strict=True))
-        except (OSError, EOFError, ValueError, TypeError) as error:
-            raise ArtifactError(f"{path}: cannot be read: {error}") from error
-    return found
