@@ -14,7 +14,7 @@ from pipeline.encoders.fine_tune import keep_lowest
 from pipeline.errors import ConfigError
 
 
-def test_states_of_the_lowest_layers_are_those_of_the_whole_encoder(tmp_path: Path) -> None:
+def test_states_of_the_lowest_layers_are_those_of_the_whole_encoder() -> None:
     whole = tiny_network(n_layers=3).eval()
     ids = torch.tensor([[1, 2, 3, 4]])
     with torch.inference_mode():

@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from test_sentiment_stage import EXAMPLES, FOLDS, config
 from tiny_encoder import write_tiny_encoder
 
-from pipeline.config import Config
+from pipeline.config import Config, SentimentConfig
 from pipeline.errors import DataError
-from pipeline.schema import EMOTIONS
+from pipeline.schema import EMOTIONS, Article
 from pipeline.sentiment import SentimentStage
 from pipeline.sentiment.contexts import gold_emotions
 from pipeline.sentiment.members import build_member
 from pipeline.sentiment.training import TRANSFERRED, MemberTraining, transfer
 from pipeline.sentiment_rows import read_targets
+from pipeline.workflow.transfer import read_others
 
 OTHERS = [replace(item, group=f"other {item.group}") for item in EXAMPLES]
 
@@ -101,3 +102,23 @@ def test_a_file_without_targets_is_refused_by_name(tmp_path: Path) -> None:
     path.write_text('{"text": "很好", "label": "1"}\n', encoding="utf-8")
     with pytest.raises(DataError, match=r"documents\.jsonl: its rows have no target"):
         read_targets([path], max_context_chars=40)
+
+
+def test_rows_that_are_training_articles_are_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A head that had learnt them would know the labels of the fold it is measured on."""
+    ours = "松果茶社的新店本周在城东开张，排队的人从早到晚没有断过，店主说备好的茶点两小时就卖完了。"
+    theirs = "青石书屋宣布明年起不再收取押金，读者凭借书证即可把书带回家，逾期一天提醒一次，不再罚款。"
+    path = tmp_path / "rows.jsonl"
+    rows = [
+        {"text": f"{ours}他很高兴。", "target": "松果茶社", "polarity": "POS"},
+        {"text": theirs, "target": "青石书屋", "polarity": "POS"},
+        {"text": f"{ours}他很高兴。", "target": "店主", "polarity": "POS"},
+    ]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    options = SentimentConfig(transfer=[str(path)])
+    assert [item.name for item in read_others(options, [Article("a", "开张", ours)])] == ["青石书屋"]
+    assert "1 texts are left out" in caplog.text
+    assert len(read_others(options, [])) == 3
+    with pytest.raises(DataError, match=r"rows\.jsonl: every text is a training article"):
+        read_others(options, [Article("a", "开张", ours), Article("b", "押金", theirs)])
+    assert read_others(SentimentConfig(), [Article("a", "开张", ours)]) == []

@@ -79,7 +79,7 @@ class SentimentConfig:
     otherwise one member, or several joined by ``+``."""
     transfer: list[str] = field(default_factory=list)
     """Files of other labelled rows, JSON lines of text, target and polarity, or articles. Every head learns from them
-    first, and goes on from there with the articles."""
+    first, and goes on from there with the articles. Texts that are training articles themselves are left out."""
     max_context_chars: int = 200
     """Characters of a target's context: title, and sentences that name it."""
     class_weight_power: float = 1.0

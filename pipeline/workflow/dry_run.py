@@ -18,6 +18,7 @@ from pipeline.sentiment.members import check_member
 from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.modes import Parts
 from pipeline.workflow.train import TrainRequest
+from pipeline.workflow.transfer import read_others
 
 BYTES_PER_PARAMETER = 20
 """Weight, gradient and two moments of AdamW, 32 bits each, and the kept copy of the best epoch."""
@@ -79,6 +80,7 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
     sizes = Counter(folds[article.news_id] for article in articles)
     for name in config.sentiment.members:
         check_member(name, config)
+    read_others(config.sentiment, articles)
     parts = Parts.of(config)
     wanted = {
         "joint": parts.joint,

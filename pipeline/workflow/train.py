@@ -37,7 +37,6 @@ from pipeline.rerank import RankedNames, RerankStage
 from pipeline.schema import Entity
 from pipeline.sentiment import SentimentStage, gold_targets
 from pipeline.sentiment.members import check_member
-from pipeline.sentiment_rows import read_targets
 from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
@@ -45,6 +44,7 @@ from pipeline.workflow.modes import Parts, join_answers
 from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.run_config import save_run_config
+from pipeline.workflow.transfer import read_others
 
 logger = logging.getLogger(__name__)
 
@@ -96,9 +96,7 @@ class _Training:
         self.dictionary = dictionary_path(self.config.candidates)
         for name in self.config.sentiment.members:
             check_member(name, self.config)
-        options = self.config.sentiment
-        files = [Path(file) for file in options.transfer]
-        self.others = read_targets(files, max_context_chars=options.max_context_chars)
+        self.others = read_others(self.config.sentiment, self.articles)
         self.parts = Parts.of(self.config)
         if self.parts.cross:
             encoder_folder(self.config.cross.encoder.name)
