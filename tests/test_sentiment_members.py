@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
+import jieba
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from tiny_encoder import write_tiny_encoder
@@ -14,8 +17,10 @@ from pipeline.errors import ArtifactError, ConfigError
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import EMOTIONS, Article, Emotion, Target
 from pipeline.sentiment.contexts import gold_emotions, make_target
-from pipeline.sentiment.members import Majority, build_member, check_member
-from pipeline.sentiment.tfidf import PLACEHOLDER, Tfidf, _mask_target
+from pipeline.sentiment.linear import fit_naive_bayes
+from pipeline.sentiment.members import LINEAR, Majority, build_member, check_member
+from pipeline.sentiment.ngrams import word_ngrams
+from pipeline.sentiment.tfidf import PLACEHOLDER, Tfidf, Tokens, _mask_target
 from pipeline.text import Document
 
 TELLING = {Emotion.POS: "广受夸赞", Emotion.NORM: "位于城东", Emotion.NEG: "遭到批评"}
@@ -26,7 +31,7 @@ CONFIG = Config(
 )
 MEMBERS = [
     "majority",
-    "tfidf",
+    *LINEAR,
     *(name for name in HEADS if not resolve(HEADS, name, kind="head").needs_encoder),
 ]
 
@@ -114,27 +119,62 @@ def test_target_is_masked_in_its_context() -> None:
     assert _mask_target(Target("松果好", 0, 2, "松果")) == f"{PLACEHOLDER}好"
 
 
-def test_tfidf_equals_scikit_learn_put_together_by_hand() -> None:
-    items = examples(30)
-    found = Tfidf().fit(items).predict_proba(items)
-    features = []
-    for texts, weight in (
-        ([_mask_target(item) for item in items], 1.0),
-        ([item.document for item in items], 1.4),
-        ([f"{PLACEHOLDER}{item.name}{PLACEHOLDER}" for item in items], 0.5),
+def features_by_hand(items: list[Target], tokens: Tokens) -> np.ndarray:
+    """Return TF-IDF of the three fields with scikit-learn, (n_examples, n_features)."""
+    of_text = {
+        "char": {"analyzer": "char", "ngram_range": (1, 3)},
+        "word": {"tokenizer": lambda text: jieba.lcut(text), "token_pattern": None, "ngram_range": (1, 2)},
+    }
+    columns = []
+    for texts, weight, tokeniser in (
+        ([_mask_target(item) for item in items], 1.0, of_text[tokens]),
+        ([item.document for item in items], 1.4, of_text[tokens]),
+        ([f"{PLACEHOLDER}{item.name}{PLACEHOLDER}" for item in items], 0.5, of_text["char"]),
     ):
-        vectorizer = TfidfVectorizer(analyzer="char", ngram_range=(1, 3), sublinear_tf=True, lowercase=False)
-        features.append(weight * vectorizer.fit_transform(texts).toarray())
+        if tokens == "word" and tokeniser is of_text["word"]:
+            texts = [re.sub(r"\s", "", text) for text in texts]
+        vectorizer = TfidfVectorizer(**tokeniser, sublinear_tf=True, lowercase=False)
+        columns.append(weight * vectorizer.fit_transform(texts).toarray())
+    return np.hstack(columns)
+
+
+@pytest.mark.parametrize("tokens", ["char", "word"])
+def test_tfidf_equals_scikit_learn_put_together_by_hand(tokens: Tokens) -> None:
+    items = examples(30)
+    found = Tfidf(tokens=tokens).fit(items).predict_proba(items)
+    features = features_by_hand(items, tokens)
     model = LogisticRegression(max_iter=1000, tol=1e-3)
-    model.fit(np.hstack(features), [emotion.value for emotion in gold_emotions(items)])
-    theirs = model.predict_proba(np.hstack(features))[:, [list(model.classes_).index(emotion) for emotion in EMOTIONS]]
+    model.fit(features, [emotion.value for emotion in gold_emotions(items)])
+    theirs = model.predict_proba(features)[:, [list(model.classes_).index(emotion) for emotion in EMOTIONS]]
     np.testing.assert_allclose(found, theirs, atol=5e-3)
 
 
+def test_words_are_counted_alone_and_by_two() -> None:
+    assert word_ngrams("我们 喜欢\n松果") == ["我们", "喜欢", "松果", "我们 喜欢", "喜欢 松果"]
+    assert word_ngrams(f"{PLACEHOLDER}很好") == [PLACEHOLDER, "很", "好", f"{PLACEHOLDER} 很", "很 好"]
+    assert word_ngrams(" ") == []
+
+
+def test_naive_bayes_scales_features_by_their_log_count_ratio() -> None:
+    gold = [Emotion.POS, Emotion.POS, Emotion.NEG, Emotion.NORM]
+    features = sparse.csr_matrix([[0.5, 0.0, 1.0], [0.5, 0.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 1.0]])
+    weights = {Emotion.POS: 1.0, Emotion.NEG: 2.0, Emotion.NORM: 1.0}
+    coefficients, intercept = fit_naive_bayes(features, gold, weights)
+    # POS: counts 1 + (2, 0, 1) of 6 against 1 + (0, 2, 3) of 8.
+    ratio = np.abs(np.log([3 / 6 / (1 / 8), 1 / 6 / (3 / 8), 2 / 6 / (4 / 8)]))
+    model = LogisticRegression(C=1.0, max_iter=1000, tol=1e-3)
+    model.fit(features.toarray() * ratio, [1, 1, 0, 0], sample_weight=[1, 1, 2, 1])
+    column = EMOTIONS.index(Emotion.POS)
+    np.testing.assert_allclose(coefficients[:, column], model.coef_[0] * ratio, atol=1e-3)
+    np.testing.assert_allclose(intercept[column], model.intercept_[0], atol=1e-3)
+    assert coefficients[1, EMOTIONS.index(Emotion.NEG)] > 0 > coefficients[1, column]
+
+
+@pytest.mark.parametrize("name", LINEAR)
 @pytest.mark.parametrize("emotions", [(Emotion.NEG,), (Emotion.NORM, Emotion.NEG)])
-def test_tfidf_stands_emotions_that_training_lacks(emotions: tuple[Emotion, ...]) -> None:
+def test_linear_members_stand_emotions_that_training_lacks(name: str, emotions: tuple[Emotion, ...]) -> None:
     items = examples(12, emotions=emotions)
-    probs = Tfidf(class_weight_power=1.0).fit(items).predict_proba(items)
+    probs = build_member(name, CONFIG).fit(items, ()).predict_proba(items)
     absent = [column for column, emotion in enumerate(EMOTIONS) if emotion not in emotions]
     assert (probs[:, absent] < 1e-9).all()
     assert [EMOTIONS[column] for column in probs.argmax(1)] == gold_emotions(items)

@@ -73,7 +73,8 @@ class SentimentConfig:
     """Stage two: the emotion toward a chosen entity."""
 
     members: list[str] = field(default_factory=lambda: ["tfidf", "ian", "af_lstm"])
-    """Models trained and measured out-of-fold: ``majority``, ``tfidf`` or any registered head."""
+    """Models trained and measured out-of-fold: ``majority``, ``tfidf``, ``tfidf_words``, ``tfidf_nb`` or any registered
+    head."""
     choose: str = "auto"
     """``auto`` predicts with the members (alone or averaged) of the best out-of-fold accuracy;
     otherwise one member, or several joined by ``+``."""
@@ -83,7 +84,7 @@ class SentimentConfig:
     max_context_chars: int = 200
     """Characters of a target's context: title, and sentences that name it."""
     class_weight_power: float = 1.0
-    """Emotions weigh (1 / frequency) ** power in the loss of ``tfidf``; heads have ``head.class_weight_power``."""
+    """Emotions weigh (1 / frequency) ** power in the loss of members on TF-IDF; heads: ``head.class_weight_power``."""
     dev_fraction: float = 0.12
     """Share of the training articles by which a head's best epoch is chosen."""
 

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from pipeline.training import JsonLinesLog
 
 
+LINEAR = ("tfidf", "tfidf_words", "tfidf_nb")
+"""Members on TF-IDF: logistic regression on n-grams of characters, on those of words, and one on n-grams of characters
+that naive Bayes has scaled."""
+
+
 class Member(Protocol):
     """A model of the emotion toward a target."""
 
@@ -83,7 +88,7 @@ class Majority:
 def build_member(
     name: str, config: Config, *, seed: int = 0, log: JsonLinesLog | None = None, start: Path | None = None
 ) -> Member:
-    """Construct an unfitted member: ``majority``, ``tfidf`` or a head.
+    """Construct an unfitted member: ``majority``, one of ``LINEAR`` or a head.
 
     Args:
         name: as in ``sentiment.members``.
@@ -97,15 +102,20 @@ def build_member(
     """
     if name == "majority":
         return Majority()
-    if name == "tfidf":
-        from pipeline.sentiment.tfidf import Tfidf  # sklearn, and torch below, are costly to import
+    if name in LINEAR:
+        from pipeline.sentiment.linear import fit_naive_bayes, fit_softmax  # sklearn, and torch below, import slowly
+        from pipeline.sentiment.tfidf import Tfidf
 
-        return Tfidf(class_weight_power=config.sentiment.class_weight_power)
+        return Tfidf(
+            tokens="word" if name == "tfidf_words" else "char",
+            fit_linear=fit_naive_bayes if name == "tfidf_nb" else fit_softmax,
+            class_weight_power=config.sentiment.class_weight_power,
+        )
     if name in HEADS:
         from pipeline.sentiment.head_model import HeadModel
 
         return HeadModel(name, config, seed=seed, log=log, start=start)
-    raise unknown_name("sentiment member", name, {"majority": "", "tfidf": "", **HEADS})
+    raise unknown_name("sentiment member", name, {"majority": "", **dict.fromkeys(LINEAR, ""), **HEADS})
 
 
 def check_member(name: str, config: Config) -> None:

@@ -1,18 +1,27 @@
-"""Character n-grams of many texts as a count matrix: scikit-learn's counts, without a Python string for each."""
+"""N-grams of words; and those of characters as scikit-learn counts them, without a Python string for each."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
+
+from pipeline.text import default_segmenter
 
 MAX_CHARS = 3
 """Longest n-gram: three code points of 21 bits fill one signed 64-bit number."""
 
 _BITS = 21
 _BLANKS = re.compile(r"\s\s+")
+
+
+def word_ngrams(text: str) -> list[str]:
+    """Return the words of a text, and each two that follow each other, joined by a blank; blanks are no words."""
+    words = [word for word in default_segmenter().cut(text).forms if not word.isspace()]
+    return [*words, *map(" ".join, pairwise(words))]
 
 
 class NgramCounter:

@@ -1,23 +1,22 @@
-"""Character n-grams and logistic regression: small, fast, and the one that heads have to beat."""
+"""N-grams of characters or words and a linear classifier: small, fast, and what heads have to beat."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
-from pipeline.schema import EMOTIONS, Emotion, Target
+from pipeline.schema import Target
 from pipeline.sentiment.contexts import gold_emotions
-from pipeline.sentiment.ngrams import NgramCounter
+from pipeline.sentiment.linear import FitLinear, fit_softmax
+from pipeline.sentiment.ngrams import NgramCounter, word_ngrams
 from pipeline.sentiment.scores import Probs, class_weights, softmax
 from pipeline.text import match_key
 
@@ -25,35 +24,43 @@ PLACEHOLDER = "\ue000"
 """Stands for the target in its context, so that n-grams say "target + verb"; private use, in no article."""
 
 FIELD_WEIGHTS = {"context": 1.0, "document": 1.4, "name": 0.5}
-"""Fields of an example, and their weight against each other (chosen by cross-validation, as the three below)."""
-NGRAMS = (1, 3)
-MIN_COUNT = 10
+"""Fields of an example, and their weight against each other (chosen by cross-validation, as what follows)."""
+NGRAMS = {"char": (1, 3), "word": (1, 2)}
+"""Shortest and longest n-gram."""
+MIN_COUNT = {"char": 10, "word": 5}
 """Examples that must hold an n-gram of a text; fewer (1 in 200) where there are few examples."""
-REGULARISATION = 1.0
-"""scikit-learn's C."""
 
-LOGIT_IF_ABSENT = -30.0
-"""Of an emotion that training did not show."""
+Tokens = Literal["char", "word"]
 
 
 class Tfidf:
-    """TF-IDF of the target's context, of the whole text and of the name, side by side, into logistic regression."""
+    """TF-IDF of the target's context, of the whole text and of the name, side by side, into a linear classifier.
+
+    Args:
+        tokens: what n-grams of context and text are made of; those of the name are of characters in any case.
+        fit_linear: how the classifier is fitted.
+        class_weight_power: emotions weigh (1 / frequency) ** power.
+    """
 
     stops_early: ClassVar[bool] = False
 
-    def __init__(self, *, class_weight_power: float = 0.0) -> None:
+    def __init__(
+        self, *, tokens: Tokens = "char", fit_linear: FitLinear = fit_softmax, class_weight_power: float = 0.0
+    ) -> None:
+        self.tokens: Tokens = tokens
+        self.fit_linear = fit_linear
         self.class_weight_power = class_weight_power
 
     def fit(self, examples: Sequence[Target], dev: Sequence[Target] = ()) -> Self:
         """Fit the n-grams, their weights and the classifier."""
         self.weighings_: dict[str, _Weighing] = {}
         for field, column in _columns(examples).items():
-            min_count = 1 if field == "name" else min(MIN_COUNT, 1 + len(examples) // 200)
-            self.weighings_[field] = _Weighing.fit(column, min_count)
+            tokens = self._tokens_of(field)
+            min_count = 1 if field == "name" else min(MIN_COUNT[tokens], 1 + len(examples) // 200)
+            self.weighings_[field] = _Weighing.fit(column, tokens, min_count)
         gold = gold_emotions(examples)
         weights = class_weights(gold, power=self.class_weight_power)
-        with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
-            self.coefficients_, self.intercept_ = _fit_linear(self._features(examples), gold, weights)
+        self.coefficients_, self.intercept_ = self.fit_linear(self._features(examples), gold, weights)
         return self
 
     def predict_proba(self, examples: Sequence[Target]) -> Probs:
@@ -72,9 +79,14 @@ class Tfidf:
         """Read what ``save`` wrote."""
         arrays = load_file(folder / "model.safetensors")
         terms = read_json(folder / "terms.json")
-        self.weighings_ = {field: _Weighing(terms[field], arrays[f"idf.{field}"]) for field in terms}
+        self.weighings_ = {
+            field: _Weighing(terms[field], arrays[f"idf.{field}"], self._tokens_of(field)) for field in terms
+        }
         self.coefficients_, self.intercept_ = arrays["coefficients"], arrays["intercept"]
         return self
+
+    def _tokens_of(self, field: str) -> Tokens:
+        return "char" if field == "name" else self.tokens
 
     def _features(self, examples: Sequence[Target]) -> sparse.csr_matrix:
         parts = []
@@ -103,40 +115,25 @@ def _mask_target(example: Target) -> str:
 
 
 class _Weighing:
-    """N-grams of one field and their weights: what ``TfidfVectorizer`` gives, counted faster."""
+    """N-grams of one field and their weights: what ``TfidfVectorizer`` gives, those of characters counted faster."""
 
-    def __init__(self, terms: list[str], idf: NDArray[np.float64]) -> None:
+    def __init__(self, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> None:
         self.terms = terms
         self.idf = idf
-        self._counter = NgramCounter(terms, NGRAMS)
+        self._counter: NgramCounter | CountVectorizer = (
+            NgramCounter(terms, NGRAMS[tokens])
+            if tokens == "char"
+            else CountVectorizer(analyzer=word_ngrams, vocabulary=terms, dtype=np.int64)
+        )
         self._transformer = TfidfTransformer(sublinear_tf=True)
         self._transformer.idf_ = idf
 
     @classmethod
-    def fit(cls, texts: Sequence[str], min_count: int) -> Self:
-        vectorizer = TfidfVectorizer(analyzer="char", ngram_range=NGRAMS, lowercase=False, min_df=min_count)
+    def fit(cls, texts: Sequence[str], tokens: Tokens, min_count: int) -> Self:
+        kind = {"analyzer": "char", "ngram_range": NGRAMS["char"]} if tokens == "char" else {"analyzer": word_ngrams}
+        vectorizer = TfidfVectorizer(**kind, lowercase=False, min_df=min_count)
         vectorizer.fit(texts)
-        return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_)
+        return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_, tokens)
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         return self._transformer.transform(self._counter.transform(texts), copy=False)
-
-
-def _fit_linear(
-    features: sparse.csr_matrix, gold: Sequence[Emotion], weights: dict[Emotion, float]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return coefficients (n_features, n_emotions) and intercepts (n_emotions,), whatever emotions ``gold`` holds."""
-    coefficients = np.zeros((features.shape[1], len(EMOTIONS)))
-    intercept = np.full(len(EMOTIONS), LOGIT_IF_ABSENT)
-    seen = sorted(set(gold))
-    columns = [EMOTIONS.index(emotion) for emotion in seen]
-    if len(seen) == 1:
-        intercept[columns] = 0.0
-        return coefficients, intercept
-    model = LogisticRegression(C=REGULARISATION, max_iter=1000, tol=1e-3)
-    model.fit(features, [emotion.value for emotion in gold], sample_weight=[weights[emotion] for emotion in gold])
-    # Of two classes scikit-learn keeps the second alone; against a first that is zero the softmax is its sigmoid.
-    rows = model.coef_ if len(seen) > 2 else np.vstack([np.zeros_like(model.coef_), model.coef_])
-    offsets = model.intercept_ if len(seen) > 2 else np.array([0.0, model.intercept_[0]])
-    coefficients[:, columns], intercept[columns] = rows.T, offsets
-    return coefficients, intercept

@@ -19,6 +19,9 @@ _BLOCK = re.compile(r"([\u4e00-\u9fd5a-zA-Z0-9+#&._%\-]+)")
 _LINE_END = re.compile(r"(\r\n|\s)")
 _NO_WORD = -math.inf
 """Score of a string that only begins words."""
+_REMEMBERED, _LONGEST_REMEMBERED = 256, 5_000
+"""How many texts are remembered with their words, and the characters of the longest: candidates and emotions ask for
+the words of the same articles, a chunk of them at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,13 @@ class Segmenter:
         self._log_unknown = math.log(0.5) - log_total
         self._scores = dict.fromkeys((word[:end] for word in words for end in range(1, len(word))), _NO_WORD)
         self._scores |= {word: math.log(count) - log_total for word, count in zip(words, counts, strict=True) if count}
+        self._cut_once = lru_cache(maxsize=_REMEMBERED)(self._cut)
 
     def cut(self, text: str) -> Words:
         """Segment ``text``; the words joined give it back."""
+        return (self._cut_once if len(text) <= _LONGEST_REMEMBERED else self._cut)(text)
+
+    def _cut(self, text: str) -> Words:
         forms: list[str] = []
         for index, piece in enumerate(_BLOCK.split(text)):
             if index % 2:
