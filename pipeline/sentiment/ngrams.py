@@ -1,4 +1,4 @@
-"""N-grams of words; and those of characters as scikit-learn counts them, without a Python string for each."""
+"""Counts of n-grams, those that scikit-learn gives: of characters without a Python string for each, and of words."""
 
 from __future__ import annotations
 
@@ -22,6 +22,23 @@ def word_ngrams(text: str) -> list[str]:
     """Return the words of a text, and each two that follow each other, joined by a blank; blanks are no words."""
     words = [word for word in default_segmenter().cut(text).forms if not word.isspace()]
     return [*words, *map(" ".join, pairwise(words))]
+
+
+class WordCounter:
+    """Counts the n-grams of words of a fixed vocabulary: ``CountVectorizer(analyzer=word_ngrams, vocabulary=terms)``.
+
+    Args:
+        terms: distinct n-grams, as ``word_ngrams`` gives them.
+    """
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        self._columns = {term: column for column, term in enumerate(terms)}
+
+    def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
+        """Return the counts: int64 (n_texts, n_terms), the columns of each row rising."""
+        column_of = self._columns.get
+        found = [[column_of(term, -1) for term in word_ngrams(text)] for text in texts]
+        return _count_matrix([_counted(row) for row in found], len(self._columns))
 
 
 class NgramCounter:
@@ -51,11 +68,7 @@ class NgramCounter:
 
     def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
         """Return the counts: int64 (n_texts, n_terms), the columns of each row rising."""
-        rows = [self._count(text) for text in texts]
-        offsets = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-        columns = np.concatenate([columns for columns, _ in rows]) if rows else np.zeros(0, np.int64)
-        counts = np.concatenate([counts for _, counts in rows]) if rows else np.zeros(0, np.int64)
-        return sparse.csr_matrix((counts, columns, offsets), shape=(len(texts), len(self._known)))
+        return _count_matrix([self._count(text) for text in texts], len(self._known))
 
     def _count(self, text: str) -> tuple[np.ndarray, np.ndarray]:
         """Return the columns of the terms that a text holds, and how often it does."""
@@ -65,6 +78,21 @@ class NgramCounter:
         columns = self._columns[places[known]]
         order = np.argsort(columns)
         return columns[order], counts[known][order]
+
+
+def _counted(columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the columns that occur, rising, and how often they do; -1 is none."""
+    found, counts = np.unique(np.array(columns, dtype=np.int64), return_counts=True)
+    known = found >= 0
+    return found[known], counts[known]
+
+
+def _count_matrix(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -> sparse.csr_matrix:
+    """Put the columns and counts of each text together."""
+    offsets = np.cumsum([0, *(len(columns) for columns, _ in rows)])
+    columns = np.concatenate([columns for columns, _ in rows]) if rows else np.zeros(0, np.int64)
+    counts = np.concatenate([counts for _, counts in rows]) if rows else np.zeros(0, np.int64)
+    return sparse.csr_matrix((counts, columns, offsets), shape=(len(rows), n_columns))
 
 
 def _characters(text: str) -> np.ndarray:

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save
 from scipy import sparse
-from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
 from pipeline.schema import Target
 from pipeline.sentiment.contexts import gold_emotions
 from pipeline.sentiment.linear import FitLinear, fit_softmax
-from pipeline.sentiment.ngrams import NgramCounter, word_ngrams
+from pipeline.sentiment.ngrams import NgramCounter, WordCounter, word_ngrams
 from pipeline.sentiment.scores import Probs, class_weights, softmax
 from pipeline.text import match_key
 
@@ -25,8 +25,8 @@ PLACEHOLDER = "\ue000"
 
 FIELD_WEIGHTS = {"context": 1.0, "document": 1.4, "name": 0.5}
 """Fields of an example, and their weight against each other (chosen by cross-validation, as what follows)."""
-NGRAMS = {"char": (1, 3), "word": (1, 2)}
-"""Shortest and longest n-gram."""
+NGRAMS = (1, 3)
+"""Shortest and longest n-gram of characters."""
 MIN_COUNT = {"char": 10, "word": 5}
 """Examples that must hold an n-gram of a text; fewer (1 in 200) where there are few examples."""
 
@@ -115,22 +115,18 @@ def _mask_target(example: Target) -> str:
 
 
 class _Weighing:
-    """N-grams of one field and their weights: what ``TfidfVectorizer`` gives, those of characters counted faster."""
+    """N-grams of one field and their weights: what ``TfidfVectorizer`` gives, counted faster."""
 
     def __init__(self, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> None:
         self.terms = terms
         self.idf = idf
-        self._counter: NgramCounter | CountVectorizer = (
-            NgramCounter(terms, NGRAMS[tokens])
-            if tokens == "char"
-            else CountVectorizer(analyzer=word_ngrams, vocabulary=terms, dtype=np.int64)
-        )
+        self._counter = NgramCounter(terms, NGRAMS) if tokens == "char" else WordCounter(terms)
         self._transformer = TfidfTransformer(sublinear_tf=True)
         self._transformer.idf_ = idf
 
     @classmethod
     def fit(cls, texts: Sequence[str], tokens: Tokens, min_count: int) -> Self:
-        kind = {"analyzer": "char", "ngram_range": NGRAMS["char"]} if tokens == "char" else {"analyzer": word_ngrams}
+        kind = {"analyzer": "char", "ngram_range": NGRAMS} if tokens == "char" else {"analyzer": word_ngrams}
         vectorizer = TfidfVectorizer(**kind, lowercase=False, min_df=min_count)
         vectorizer.fit(texts)
         return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_, tokens)

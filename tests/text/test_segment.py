@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from jieba import finalseg
 
 from pipeline.text import Segmenter, default_segmenter
+from pipeline.text.segment import _LONGEST_REMEMBERED
 from pipeline.text.unknown_words import unknown_words
 
 PIECES = [
@@ -103,3 +104,11 @@ def test_is_named_after_backend_and_version() -> None:
 
 def test_default_is_built_once() -> None:
     assert default_segmenter() is default_segmenter()
+
+
+def test_remembered_texts_have_the_same_words_as_long_ones() -> None:
+    segmenter = default_segmenter()
+    once = "我们喜欢松果茶社。"
+    many = once * (_LONGEST_REMEMBERED // len(once) + 1)
+    assert segmenter.cut(once) == segmenter.cut(once)
+    assert segmenter.cut(many).forms == segmenter.cut(once).forms * (len(many) // len(once))
