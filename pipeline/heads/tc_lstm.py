@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from torch import nn
+from torch import Tensor
 
 from pipeline.batching import Batch
-from pipeline.config import HeadConfig
-from pipeline.heads.base import Embedder, Head, HeadOutput
-from pipeline.heads.layers import TwoSidedLSTM, append_vector, target_mean
+from pipeline.heads.layers import append_vector, target_mean
+from pipeline.heads.td_lstm import TDLSTM
 
 
-class TCLSTM(Head):
+class TCLSTM(TDLSTM):
     """Target-connection LSTM.
 
     Paper: Tang et al., COLING 2016, arXiv:1512.01100. With w_l ... w_r the target in w_1 ... w_n::
@@ -19,25 +18,14 @@ class TCLSTM(Head):
         f = last state of LSTM_L(x_1, ..., x_r)      b = last state of LSTM_R(x_n, ..., x_l)
         logits = W [f; b] + b'
 
-    Deviations: forget gates that start open (see ``TwoSidedLSTM``); dropout before the last layer; a
-    target that is not in the text has a zero vector v and stands, empty, at the place that the batch gives it; a side
-    without any token has a zero state.
+    Deviations: those of ``TDLSTM``; a target that is not in the text has a zero vector v.
 
-    Inputs: ``left``, ``right`` (batch, at most seq_len), ``target`` (batch, target_len). Output: logits
-    (batch, n_classes).
+    Inputs and output are those of ``TDLSTM``.
     """
 
-    inputs = ("left", "target", "right")
-    uses_target = True
+    n_vectors = 2
 
-    def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
-        super().__init__(embedder, config, n_classes=n_classes)
-        self.lstm = TwoSidedLSTM(2 * embedder.dim, config.hidden_dim)
-        self.dropout = nn.Dropout(config.dropout)
-        self.classify = nn.Linear(self.lstm.dim, n_classes)
-
-    def explain(self, batch: Batch) -> HeadOutput:
-        """Return the logits; there is no attention."""
+    def words(self, batch: Batch) -> Tensor:
+        """Return each word beside the mean of the target, (batch, seq_len, 2 * embedding_dim)."""
         embedded = self.embedder(batch)
-        target = target_mean(embedded, batch)
-        return HeadOutput(self.classify(self.dropout(self.lstm(append_vector(embedded, target), batch))))
+        return append_vector(embedded, target_mean(embedded, batch))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from torch import nn
+from typing import ClassVar
+
+from torch import Tensor, nn
 
 from pipeline.batching import Batch
 from pipeline.config import HeadConfig
@@ -28,13 +30,19 @@ class TDLSTM(Head):
 
     inputs = ("left", "target", "right")
     uses_target = True
+    n_vectors: ClassVar[int] = 1
+    """Vectors side by side that make a word, each of the embedder's size."""
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)
-        self.lstm = TwoSidedLSTM(embedder.dim, config.hidden_dim)
+        self.lstm = TwoSidedLSTM(self.n_vectors * embedder.dim, config.hidden_dim)
         self.dropout = nn.Dropout(config.dropout)
         self.classify = nn.Linear(self.lstm.dim, n_classes)
 
     def explain(self, batch: Batch) -> HeadOutput:
         """Return the logits; there is no attention."""
-        return HeadOutput(self.classify(self.dropout(self.lstm(self.embedder(batch), batch))))
+        return HeadOutput(self.classify(self.dropout(self.lstm(self.words(batch), batch))))
+
+    def words(self, batch: Batch) -> Tensor:
+        """Return what the LSTMs read of each word, (batch, seq_len, n_vectors * embedding_dim)."""
+        return self.embedder(batch)
