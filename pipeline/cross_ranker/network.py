@@ -11,6 +11,7 @@ from torch.nn import functional
 from pipeline.config import CrossConfig
 from pipeline.cross_ranker.batches import CrossBatch
 from pipeline.encoders.fine_tune import fine_tuning_groups, freeze_lowest
+from pipeline.encoders.states import hidden_states
 
 
 class CrossNetwork(nn.Module):
@@ -30,7 +31,6 @@ class CrossNetwork(nn.Module):
         self.encoder = encoder
         self.multiplies = config.name == "pooled"
         hidden = encoder.config.hidden_size
-        self.reads_segments = getattr(encoder.config, "type_vocab_size", 0) > 1
         self.dropout = nn.Dropout(config.dropout)
         if self.multiplies:
             self.score: nn.Module = nn.Sequential(
@@ -42,8 +42,7 @@ class CrossNetwork(nn.Module):
 
     def forward(self, batch: CrossBatch) -> Tensor:
         """Return the logit of each candidate: float32 (n_scores,), passage by passage."""
-        segments = {"token_type_ids": batch.segments} if self.reads_segments else {}
-        states = self.encoder(input_ids=batch.tokens, attention_mask=batch.mask, **segments).last_hidden_state
+        states = hidden_states(self.encoder, batch.tokens, batch.mask, batch.segments)
         with torch.autocast(states.device.type, enabled=False):  # bf16 would make ties of near scores
             states, weights = states.float(), batch.mentions.float()
             mean = weights @ states / weights.sum(dim=2, keepdim=True).clamp(min=1)  # (batch, n_candidates, hidden)

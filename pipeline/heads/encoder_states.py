@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from pipeline.batching import Batch, Positions
 from pipeline.config import MAX_POSITIONS
 from pipeline.encoders import SpecialIds
+from pipeline.encoders.states import hidden_states
 from pipeline.heads.layers import gather
 from pipeline.heads.state_cache import StateCache
 
@@ -62,7 +63,6 @@ class EncoderStates(nn.Module):
         self.special = special
         self.dim = int(encoder.config.hidden_size)
         self.frozen, self.cache, self.in_bf16 = frozen, cache, in_bf16
-        self._reads_segments = getattr(encoder.config, "type_vocab_size", 0) > 1
         self.mark = nn.Parameter(torch.randn(self.dim) * 0.1) if marks_target else None
         self.dropout = nn.Dropout(dropout)
         if frozen:
@@ -124,10 +124,7 @@ class EncoderStates(nn.Module):
 
     def _encode(self, framed: Framed) -> Tensor:
         mask = torch.arange(framed.tokens.shape[1], device=framed.tokens.device) < framed.lengths[:, None]
-        segments = {"token_type_ids": framed.segments} if self._reads_segments else {}
-        output = self.encoder(input_ids=framed.tokens, attention_mask=mask.long(), **segments)
-        states: Tensor = output.last_hidden_state
-        return states.float()
+        return hidden_states(self.encoder, framed.tokens, mask, framed.segments).float()
 
     def _encode_one(self, framed: Framed) -> Tensor:
         return self._encode(framed)[0]

@@ -55,7 +55,6 @@ class TagBatches:
         title_tokens: most tokens of the title read beside a window that begins after it.
         budget: most tokens drawn of a text in an epoch, see ``draw_windows``; 0 takes every window.
         seed: draws and shuffles, differently in each epoch; None keeps one order.
-        length_step: rows are padded to a multiple of this many tokens, so that batches have few shapes.
     """
 
     def __init__(
@@ -70,11 +69,9 @@ class TagBatches:
         title_tokens: int = 0,
         budget: int = 0,
         seed: int | None = None,
-        length_step: int = 1,
     ) -> None:
         self._texts, self._special, self._scheme = texts, special, scheme
         self._batch_size, self._title_tokens, self._budget, self._seed = batch_size, title_tokens, budget, seed
-        self._length_step = length_step
         self.windows: list[tuple[int, Window]] = []
         """Index of a text, and a range of its tokens."""
         self.rows_of_text: list[range] = []
@@ -128,7 +125,7 @@ class TagBatches:
                 tags.append(window_tags(text.tags, self._scheme, first, last))
         ids = [self._framed(body, title) for body, title in zip(bodies, titles, strict=True)]
         window_lengths = np.array([len(body) for body in bodies])
-        tokens, mask = _padded(ids, self._special.padding, step=self._length_step)
+        tokens, mask = _padded(ids, self._special.padding)
         return TagBatch(
             tokens=tokens,
             mask=mask,
@@ -148,10 +145,10 @@ class TagBatches:
         return np.concatenate([[self._special.first], window, end, *([title, end] if len(title) else [])])
 
 
-def _padded(rows: Sequence[np.ndarray], value: int, *, step: int = 1) -> tuple[Tensor, Tensor]:
-    """Return int64 (batch, longest row), the width rounded up to a multiple of ``step``, and its bool mask."""
+def _padded(rows: Sequence[np.ndarray], value: int) -> tuple[Tensor, Tensor]:
+    """Return int64 (batch, longest row) and its bool mask."""
     lengths = torch.tensor([len(row) for row in rows])
-    padded = np.full((len(rows), -(-int(lengths.max()) // step) * step), value, dtype=np.int64)
+    padded = np.full((len(rows), int(lengths.max())), value, dtype=np.int64)
     for padded_row, row in zip(padded, rows, strict=True):
         padded_row[: len(row)] = row
     return torch.from_numpy(padded), torch.arange(padded.shape[1]) < lengths[:, None]

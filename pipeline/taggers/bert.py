@@ -11,6 +11,7 @@ from torch import Tensor
 from pipeline.config import MAX_POSITIONS, TaggerConfig
 from pipeline.encoders import encoder_folder, load_encoder, restore_encoder
 from pipeline.encoders.fine_tune import fine_tuning_groups, freeze_lowest
+from pipeline.encoders.states import hidden_states
 from pipeline.errors import ArtifactError
 from pipeline.taggers.base import Tagger
 from pipeline.taggers.batches import TagBatch
@@ -35,7 +36,6 @@ class BertTagger(Tagger):
     def __init__(self, encoder: Any, scheme: TagScheme, config: TaggerConfig) -> None:
         super().__init__(encoder.config.hidden_size, scheme, config)
         self.encoder = encoder
-        self.reads_segments = getattr(encoder.config, "type_vocab_size", 0) > 1
         freeze_lowest(encoder, config.freeze_layers, option="tagger.freeze_layers")
 
     @classmethod
@@ -70,10 +70,7 @@ class BertTagger(Tagger):
 
     def states(self, batch: TagBatch) -> Tensor:
         """Return the states of the encoder's last layer: (batch, seq_len, hidden)."""
-        segments = {"token_type_ids": batch.segments} if self.reads_segments else {}
-        output = self.encoder(input_ids=batch.tokens, attention_mask=batch.mask, **segments)
-        states: Tensor = output.last_hidden_state
-        return states
+        return hidden_states(self.encoder, batch.tokens, batch.mask, batch.segments)
 
     def parameter_groups(self, config: TaggerConfig) -> list[dict[str, Any]]:
         """Return a group for each depth of the encoder, and one for what is on top."""

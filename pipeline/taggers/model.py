@@ -43,10 +43,6 @@ OUTPUT_LAYER = ("classify.", "crf.", "label_layer.")
 PREDICTED_TOGETHER = 16
 """Windows of a batch in prediction: without gradients larger batches than those of training fit the cache."""
 
-LENGTH_STEP = 16
-"""Batches of prediction are padded to a multiple of this many tokens: on a CPU, oneDNN keeps what it compiles for each
-shape that it meets, and the memory of a process would grow with every new length."""
-
 Found = tuple[int, ScoredSpan]
 """Row of a batch, and a span in steps of its window."""
 
@@ -225,13 +221,8 @@ class TaggerModel:
         tokens = [tokenise_text(text, self.tokeniser_, max_chars=config.predict_chars) for text in texts]
         if config.predict_chars and (cut := sum(max(0, len(text.text) - config.predict_chars) for text in texts)):
             logger.info("tagger: %d characters of %d texts were not read (tagger.predict_chars)", cut, len(texts))
-        batches = self._batches(
-            tokens,
-            batch_size=PREDICTED_TOGETHER,
-            window_tokens=config.window_tokens,
-            overlap_tokens=config.overlap_tokens,
-            length_step=LENGTH_STEP,
-        )
+        options = {"window_tokens": config.window_tokens, "overlap_tokens": config.overlap_tokens}
+        batches = self._batches(tokens, batch_size=PREDICTED_TOGETHER, **options)
         found: dict[int, list[ScoredSpan]] = {}
         device = compute_device()
         self.network_.to(device)

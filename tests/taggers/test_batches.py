@@ -47,17 +47,6 @@ def test_tags_cover_the_window_and_are_masked_where_an_edge_cuts_an_entity() -> 
     assert (batch.tags[~batch.window] == UNKNOWN_TAG).all()
 
 
-def test_rows_are_padded_to_a_multiple_of_the_step() -> None:
-    (plain,), (stepped,) = batches(TEXT).epoch(), batches(TEXT, length_step=16).epoch()
-    width = plain.tokens.shape[1]
-    assert width % 16
-    assert stepped.tokens.shape[1] == -(-width // 16) * 16
-    assert stepped.tokens[:, :width].equal(plain.tokens)
-    assert not stepped.mask[:, width:].any()
-    assert stepped.window.equal(plain.window)
-    assert stepped.segments[:, :width].equal(plain.segments)
-
-
 def test_texts_without_labels_have_no_tags_and_empty_ones_no_window() -> None:
     tokens = [tokenise_text(LabelledText(text), TOKENISER) for text in ("", "青禾", " ")]
     made = TagBatches(tokens, TOKENISER.special, SCHEME, batch_size=2, window_tokens=8)
