@@ -55,7 +55,7 @@ class TaggerConfig:
     train_tokens: int = 256
     """Tokens read of an article in an epoch: its first window, and others drawn, rather those with mentions; 0 all."""
     predict_chars: int = 0
-    """Characters of an article that are read in prediction; 0 all. What is cut is counted in the log."""
+    """Characters of an article that are read in prediction; 0 all."""
     max_span_tokens: int = 30
     """Longest entity."""
     min_prob: float = 0.02

@@ -76,6 +76,7 @@ class TaggerModel:
         self.label_weight = label_weight
         self.seed, self.threads, self.log = seed, threads, log
         self._class: type[Tagger] = resolve(TAGGERS, config.name, kind="tagger")
+        self._said_what_is_cut = False
 
     @together
     def fit(
@@ -219,8 +220,9 @@ class TaggerModel:
         """Run the network over windows of the texts, and join what ``read`` finds in them."""
         config = self.config
         tokens = [tokenise_text(text, self.tokeniser_, max_chars=config.predict_chars) for text in texts]
-        if config.predict_chars and (cut := sum(max(0, len(text.text) - config.predict_chars) for text in texts)):
-            logger.info("tagger: %d characters of %d texts were not read (tagger.predict_chars)", cut, len(texts))
+        if not self._said_what_is_cut and any(len(text.text) > config.predict_chars > 0 for text in texts):
+            self._said_what_is_cut = True  # once a model, not once a chunk of articles
+            logger.info("tagger: reads the first %d characters of a text (tagger.predict_chars)", config.predict_chars)
         options = {"window_tokens": config.window_tokens, "overlap_tokens": config.overlap_tokens}
         batches = self._batches(tokens, batch_size=PREDICTED_TOGETHER, **options)
         found: dict[int, list[ScoredSpan]] = {}
