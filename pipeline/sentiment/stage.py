@@ -199,8 +199,8 @@ class SentimentStage:
             self._saved.add(place / MODEL)
             return np.array(found), [build_member(name, config).load(place / MODEL)]
         workers = side_by_side(config.workers) if name in HEADS else config.workers
-        if name in HEADS and workers > 1:
-            # Workers left over from lighter jobs would take a network's memory for a leak, and stop halfway.
+        if workers > 1:
+            # Workers left over from lighter jobs would take what a member needs for a leak, and stop halfway.
             get_reusable_executor().shutdown(wait=True)
         oof = out_of_fold(
             examples,
