@@ -24,7 +24,8 @@ PLACEHOLDER = "\ue000"
 """Stands for the target in its context, so that n-grams say "target + verb"; private use, in no article."""
 
 FIELD_WEIGHTS = {"context": 1.0, "document": 1.4, "name": 0.5}
-"""Fields of an example, and their weight against each other (chosen by cross-validation, as what follows)."""
+"""Fields of an example, and their weight against each other (chosen by cross-validation, as what follows for
+characters; not tuned for words)."""
 NGRAMS = (1, 3)
 """Shortest and longest n-gram of characters."""
 MIN_COUNT = {"char": 10, "word": 5}
