@@ -152,8 +152,8 @@ class Chromium:
     def press(self, *keys: str) -> None:
         """Press keys one after the other, as a person would: single characters, or names such as ArrowDown."""
         for key in keys:
-            code = {"key": key, "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper()))}
-            text = {"text": key} if len(key) == 1 else {}
+            code: dict[str, Any] = {"key": key, "windowsVirtualKeyCode": KEYS.get(key, ord(key[0].upper()))}
+            text: dict[str, Any] = {"text": key} if len(key) == 1 else {}
             self.call("Input.dispatchKeyEvent", type="keyDown", **code, **text)
             self.call("Input.dispatchKeyEvent", type="keyUp", **code)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -44,7 +44,7 @@ def read_requirements(path: Path) -> Iterator[Requirement]:
             yield Requirement(text)
 
 
-def closure(names: set[str]) -> set[str]:
+def closure(names: Collection[str]) -> set[str]:
     """Return packages with everything installed that they need, extras left out."""
     found: set[str] = set()
     waiting = sorted(names)
@@ -72,12 +72,12 @@ def _parsed(text: str) -> Requirement | None:
 def licence(package: metadata.Distribution) -> str:
     """Return a package's licence in a few words, from its expression, classifiers or free text."""
     facts = package.metadata
-    if expression := facts.get("License-Expression"):
-        return expression
+    if expressions := facts.get_all("License-Expression"):
+        return str(expressions[0])
     named = [value.rpartition(" :: ")[2] for value in facts.get_all("Classifier") or [] if value.startswith(LICENCE)]
     if named:
         return ", ".join(sorted(set(named)))
-    first_line = re.split(r"[\r\n]", facts.get("License") or "")[0].strip()
+    first_line = re.split(r"[\r\n]", (facts.get_all("License") or [""])[0])[0].strip()
     return first_line[:60] or "not stated"
 
 

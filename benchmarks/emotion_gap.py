@@ -35,6 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     folder = Path(options.run or "")
     run = open_run(folder.parent, folder.name) if options.run and folder.is_dir() else open_run(MODELS, options.run)
     predictor = Predictor.load(run.path)
+    if predictor.sentiment is None:
+        parser.error(f"run {run.name} (mode {predictor.config.mode}) has no second stage")
 
     def predict(blind: Sequence[Article]) -> Sequence[Prediction]:
         stream = predict_stream(run, blind, workers=options.workers)

@@ -152,7 +152,7 @@ def view(
         parts = [rng.choice(names[:4]) if rng.random() < 0.12 else rng.choice(WORDS) for _ in range(n_chars // 2)]
         content = "".join(parts[: len(parts) // 2]) + "。\n" + "".join(parts[len(parts) // 2 :])
     title = f"{names[0]}与{names[1]}：第{number}号新闻" if title is None else title
-    gold = []
+    gold: list[dict[str, Any]] = []
     for index, name in enumerate(names[: rng.randint(1, 3)]):
         is_hit = index < 2 and rng.random() < 0.6
         gold.append(

@@ -31,7 +31,6 @@ from pipeline.schema import Article, Emotion, Entity
 from pipeline.tagging import out_of_fold_spans
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, fit_extractor
 from pipeline.workflow.out_of_fold import gold_by_key
-from pipeline.workflow.predict import NO_TAGGER
 from pipeline.workflow.run_config import load_run_config
 
 MODELS = Path("models")
@@ -96,7 +95,7 @@ def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, object]
 
 def tagger_spans(run: RunFolder, config: Config, articles: Sequence[Article], fold_of: Sequence[int]) -> Spans | None:
     """Read the out-of-fold spans of the run's tagger."""
-    if config.tagger.name == NO_TAGGER:
+    if config.tagger.name == "none":
         return None
     found = out_of_fold_spans(run.stage("tagger"), fold_of)
     return {article.news_id: spans for article, spans in zip(articles, found, strict=True)}

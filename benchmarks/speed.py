@@ -216,8 +216,8 @@ def compare_with_naive(run: Path, articles: Sequence[Article], n: int) -> list[d
     rows = [_row(what, n, seconds[what]) for what in seconds]
     for what in ("candidates", "features"):
         rows.append({"what": f"naive / ours, {what}", "ratio": round(seconds[f"naive {what}"] / seconds[what], 1)})
-    ours, theirs = (seconds[f"{side}candidates"] + seconds[f"{side}features"] for side in ("", "naive "))
-    return [*rows, {"what": "naive / ours, both", "ratio": round(theirs / ours, 1)}]
+    own, naive = (seconds[f"{side}candidates"] + seconds[f"{side}features"] for side in ("", "naive "))
+    return [*rows, {"what": "naive / ours, both", "ratio": round(naive / own, 1)}]
 
 
 def compare_with_jieba(run: Path, articles: Sequence[Article]) -> list[dict[str, Any]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -97,7 +98,7 @@ class Predictor:
         self.rule = rule
 
     @classmethod
-    def load(cls, path: Path) -> Predictor:
+    def load(cls, path: Path) -> Self:
         """Load the models of a run folder; its checksums are the caller's business (``open_run``).
 
         Raises:
