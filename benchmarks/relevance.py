@@ -79,7 +79,7 @@ def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, object]
             relevance = load_config(overrides=[*options.overrides, *choice]).relevance
             stage = RelevanceStage(relevance, seed=config.seed, log=folder / "log.jsonl")
             with StageTimer() as timer:
-                stage.fit(pairs, fold_of, folder=folder / f"{name}-{loss}", workers=config.workers)
+                stage.fit(pairs, fold_of, folder=folder / f"{name}-{loss}", workers=config.workers, final=False)
             other = answers(with_scores(table, stage.oof_), fold_of, config)
             gain = paired_difference(gold, base, other)["entity_f1"]
             print(

@@ -76,7 +76,13 @@ class FoldTask(ABC, Generic[Item, Model, Result]):
 
 
 def train_folds(
-    task: FoldTask[Item, Model, Result], items: Sequence[Item], folds: Sequence[int], *, folder: Path, workers: int
+    task: FoldTask[Item, Model, Result],
+    items: Sequence[Item],
+    folds: Sequence[int],
+    *,
+    folder: Path,
+    workers: int,
+    final: bool = True,
 ) -> list[Result]:
     """Train what was not trained before, and return the result of each item from the model that did not see its fold.
 
@@ -91,6 +97,7 @@ def train_folds(
         folder: of the stage in the run.
         workers: trainings at a time; the results are the same for any number. One, where several processes share
             each training.
+        final: whether the model on all items is wanted.
 
     Raises:
         ValueError: ``folds`` does not fit ``items``.
@@ -102,7 +109,7 @@ def train_folds(
         raise ValueError(f"{len(items)} items but {len(folds)} folds")
     names = sorted(set(folds))
     jobs = []
-    for fold in (*names, None):
+    for fold in (*names, None) if final else names:
         if not is_done(_place(folder, fold), key := task.key(fold)):
             rest = task.select([item for item, other in zip(items, folds, strict=True) if other != fold])
             held_out = [item for item, other in zip(items, folds, strict=True) if other == fold]

@@ -51,7 +51,15 @@ class RelevanceStage:
         self.seed = seed
         self.log = log
 
-    def fit(self, articles: Sequence[ArticlePairs], folds: Sequence[int], *, folder: Path, workers: int = 1) -> Self:
+    def fit(
+        self,
+        articles: Sequence[ArticlePairs],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        workers: int = 1,
+        final: bool = True,
+    ) -> Self:
         """Train out-of-fold and on all, ``workers`` models at a time.
 
         Args:
@@ -60,16 +68,18 @@ class RelevanceStage:
             folds: the fold of each.
             folder: of the stage in the run.
             workers: processes.
+            final: whether the model on all articles is wanted; without it ``predict`` and ``save`` cannot be called.
 
         Raises:
             DataError: the articles of all folds but one have no core entity among their candidates.
         """
         base_key = stage_key(asdict(self.config), self.seed, _digest(articles), list(folds))
         task = _RelevanceTask(self.config, self.seed, base_key, self.log)
-        self.oof_ = train_folds(task, articles, folds, folder=folder, workers=workers)
+        self.oof_ = train_folds(task, articles, folds, folder=folder, workers=workers, final=final)
         self.oof_auc_ = mean_auc(self.oof_, [article.is_core for article in articles])
         logger.info("relevance %s: out-of-fold AUC within an article %.4f", self.config.name, self.oof_auc_)
-        self.model_ = _load_model(folder / MODEL, self.config)
+        if final:
+            self.model_ = _load_model(folder / MODEL, self.config)
         return self
 
     def predict(self, articles: Sequence[ArticlePairs]) -> list[np.ndarray]:
