@@ -1,13 +1,13 @@
 """Draws what ``compare modes --json`` found: how far each mode is above the base, with its interval.
 
-python -m benchmarks.mode_figure modes.json docs/modes.svg
+python -m benchmarks.mode_figure "e5-zh-6=modes.json" "LSTM=lstm.json" --out docs/modes.svg
 """
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -21,26 +21,27 @@ STYLE = (
 )
 
 
-def rows(found: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any] | None]]:
+def rows(tagger: str, found: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any] | None]]:
     """Yield heading or label, and the gain that belongs to it; None for a heading."""
     for part, n_articles in (("out_of_fold", found["n_train"]), ("test", found["n_test"])):
         for mode, values in found[part].items():
             if not values["gain"]:
                 continue
-            yield f"{mode}, {part.replace('_', '-')}, {n_articles} articles", "", None
+            yield f"{tagger}: {mode}, {part.replace('_', '-')}, {n_articles} articles", "", None
             for key, name in FIGURES.items():
                 yield "", name, values["gain"][key]
 
 
-def draw(found: Mapping[str, Any]) -> str:
-    """Return the picture as SVG."""
-    lines = list(rows(found))
+def draw(comparisons: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the picture as SVG: one comparison below the other, by the name of its tagger, on one scale."""
+    lines = [line for tagger, found in comparisons.items() for line in rows(tagger, found)]
+    bases = dict.fromkeys(found["base"] for found in comparisons.values())
     bounds = [abs(bound) for _, _, gain in lines if gain for bound in gain["interval_95"]]
     widest = max([*bounds, 0.01]) * 1.05
     scale = (WIDTH - LEFT - RIGHT) / (2 * widest)
     middle, height = LEFT + widest * scale, ROW * (len(lines) + 2)
     marks = [f'<line class="axis" x1="{middle:.1f}" x2="{middle:.1f}" y1="{ROW}" y2="{height - ROW}"/>']
-    marks.append(f'<text x="8" y="18">Points above {escape(found["base"])}, with 95 % intervals</text>')
+    marks.append(f'<text x="8" y="18">Points above {escape(", ".join(bases))}, with 95 % intervals</text>')
     for index, (heading, label, gain) in enumerate(lines):
         y = ROW * (index + 1.7)
         marks.append(
@@ -58,10 +59,19 @@ def draw(found: Mapping[str, Any]) -> str:
     return f"{head}{''.join(marks)}</svg>\n"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Draw."""
-    source, target = map(Path, sys.argv[1:])
-    target.write_text(draw(json.loads(source.read_text(encoding="utf-8"))), encoding="utf-8")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("comparisons", nargs="+", metavar="NAME=FILE", help="what compare modes --json wrote")
+    parser.add_argument("--out", type=Path, required=True, help="the picture, SVG")
+    options = parser.parse_args(arguments)
+    found = {}
+    for comparison in options.comparisons:
+        name, sign, file = comparison.rpartition("=")
+        if not sign:
+            parser.error(f"{comparison}: want NAME=FILE")
+        found[name] = json.loads(Path(file).read_text(encoding="utf-8"))
+    options.out.write_text(draw(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -225,6 +225,14 @@ def test_nothing_is_trained_where_a_fold_would_learn_nothing(bench: Bench) -> No
     assert bench.trained() == []
 
 
+def test_the_model_on_all_items_is_trained_only_where_it_is_wanted(bench: Bench) -> None:
+    alone = train_folds(bench.task, ITEMS, OF_ITEMS, folder=bench.folder, workers=1, final=False)
+    assert bench.trained() == ["0", "1", "2"]
+    assert not (bench.folder / MODEL).exists()
+    assert bench.train() == alone
+    assert bench.trained() == ["None"]
+
+
 def test_items_and_folds_must_fit(bench: Bench) -> None:
     with pytest.raises(ValueError, match="8 items but 1 folds"):
         train_folds(bench.task, ITEMS, [0], folder=bench.folder, workers=1)
