@@ -35,13 +35,19 @@ class RerankConfig:
     """LightGBM over the candidates of an article."""
 
     objective: Literal["binary", "lambdarank"] = "binary"
-    n_estimators: int = 500
+    n_estimators: int = 800
     learning_rate: float = 0.03
     num_leaves: int = 15
     min_child_samples: int = 40
     feature_fraction: float = 0.3
     bagging_fraction: float = 0.8
     reg_lambda: float = 5.0
+    extra_trees: bool = True
+    """Draw the threshold of each split at random instead of searching for the best."""
+    n_hard_negatives: int = 20
+    """Wrong candidates of an article that the trees learn from: those that a first, small model ranks best; 0: all."""
+    other_negatives: float = 0.1
+    """Share of the other wrong candidates that they learn from as well, drawn at random."""
     n_bags: int = 1
     """Models of different seeds averaged in each fold."""
     hit_rate_smoothing: float = 5.0
@@ -58,6 +64,8 @@ class RerankConfig:
         between("rerank.feature_fraction", self.feature_fraction, 0.01, 1.0)
         between("rerank.bagging_fraction", self.bagging_fraction, 0.01, 1.0)
         between("rerank.reg_lambda", self.reg_lambda, 0.0, 1e6)
+        between("rerank.n_hard_negatives", self.n_hard_negatives, 0, 5000)
+        between("rerank.other_negatives", self.other_negatives, 0.0, 1.0)
         between("rerank.n_bags", self.n_bags, 1, 100)
         between("rerank.hit_rate_smoothing", self.hit_rate_smoothing, 0.0, 1e6)
 

@@ -12,6 +12,10 @@ import numpy as np
 from pipeline.artifacts import atomic_write_json, atomic_write_text, read_json
 from pipeline.config import RerankConfig
 from pipeline.errors import ArtifactError
+from pipeline.rerank.negatives import training_rows
+
+MINING_TREES, MINING_RATE = 120, 0.1
+"""Of the small model that says which negatives are hard."""
 
 
 def group_rows(news_ids: Sequence[str], articles: Sequence[str]) -> tuple[np.ndarray, list[tuple[str, int]], list[str]]:
@@ -42,6 +46,9 @@ def clean_matrix(matrix: np.ndarray) -> np.ndarray:
 class Ranker:
     """Gradient-boosted trees, averaged over ``n_bags`` seeds.
 
+    With ``n_hard_negatives`` a small model is fitted first, on all rows; its scores of the same rows decide which
+    negatives the trees learn from. No other article takes part in that, so what is held out stays unseen.
+
     Training is single-threaded: results do not depend on threads, and folds run side by side instead.
     """
 
@@ -53,20 +60,36 @@ class Ranker:
         """Fit on the candidates of several articles, one matrix and one 0/1 vector each."""
         pairs = [(matrix, label) for matrix, label in zip(matrices, labels, strict=True) if len(label)]
         stacked = clean_matrix(np.vstack([matrix for matrix, _ in pairs]))
-        data = lgb.Dataset(
-            stacked,
-            label=np.concatenate([label for _, label in pairs]),
-            group=[len(label) for _, label in pairs] if self.config.objective != "binary" else None,
-            feature_name=list(names),
-            params={"verbose": -1, "num_threads": 1},
-            free_raw_data=False,
-        )
+        gold, sizes = np.concatenate([label for _, label in pairs]), [len(label) for _, label in pairs]
         self.names_ = list(names)
+        data = self._dataset(stacked, gold, sizes)
+        if self.config.n_hard_negatives:
+            options = {**self._parameters(0), "learning_rate": MINING_RATE, "extra_trees": False}
+            miner = lgb.train(options, data, num_boost_round=MINING_TREES)
+            rows, sizes = training_rows(
+                np.asarray(miner.predict(stacked, raw_score=True, num_threads=1)),
+                gold,
+                sizes,
+                n_hard=self.config.n_hard_negatives,
+                share=self.config.other_negatives,
+                seed=self.seed,
+            )
+            data = self._dataset(stacked[rows], gold[rows], sizes)
         self.boosters_ = [
             lgb.train(self._parameters(bag), data, num_boost_round=self.config.n_estimators)
             for bag in range(self.config.n_bags)
         ]
         return self
+
+    def _dataset(self, matrix: np.ndarray, labels: np.ndarray, sizes: Sequence[int]) -> lgb.Dataset:
+        return lgb.Dataset(
+            matrix,
+            label=labels,
+            group=list(sizes) if self.config.objective != "binary" else None,
+            feature_name=self.names_,
+            params={"verbose": -1, "num_threads": 1},
+            free_raw_data=False,
+        )
 
     def _parameters(self, bag: int) -> dict[str, object]:
         config = self.config
@@ -79,6 +102,7 @@ class Ranker:
             "bagging_fraction": config.bagging_fraction,
             "bagging_freq": 1,
             "lambda_l2": config.reg_lambda,
+            "extra_trees": config.extra_trees,
             "seed": self.seed + 1000 * bag,
             "deterministic": True,
             "force_col_wise": True,
