@@ -63,6 +63,14 @@ def test_learns_a_planted_signal(objective: str) -> None:
 
 
 @pytest.mark.parametrize("objective", ["binary", "lambdarank"])
+def test_learns_as_well_from_few_negatives(objective: str) -> None:
+    everything = Ranker(config(objective, n_hard_negatives=0), seed=7).fit(*TRAIN, NAMES)
+    few = Ranker(config(objective, n_hard_negatives=2, other_negatives=0.2), seed=7).fit(*TRAIN, NAMES)
+    assert top_1(few, HELD_OUT) > top_1(everything, HELD_OUT) - 0.1
+    assert not np.array_equal(scores(few), scores(everything))
+
+
+@pytest.mark.parametrize("objective", ["binary", "lambdarank"])
 def test_same_seed_same_scores(objective: str) -> None:
     one, two = (scores(Ranker(config(objective), seed=7).fit(*TRAIN, NAMES)) for _ in range(2))
     np.testing.assert_array_equal(one, two)
