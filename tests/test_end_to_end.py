@@ -204,6 +204,17 @@ def test_an_interrupted_training_resumes_to_the_same_models(
     assert broken.contents == tiny_run.contents
 
 
+def test_other_options_of_the_reranker_leave_the_emotions_as_they_are(
+    cli: Cli, tiny_run: TinyRun, tiny_data: Path, tmp_path: Path
+) -> None:
+    (tiny_run.copy_to(tmp_path) / "manifest.json").unlink()
+    options = ("--preset", "tiny", "--set", "workers=1", "--run", "tiny", "--train", tiny_data / "train.jsonl")
+    done = cli.run("train", *options, "--resume", "--set", "rerank.n_estimators=20", cwd=tmp_path)
+    assert done.code == 0, done.err
+    assert "stage rerank runs again" in done.err
+    assert "stage sentiment: done before" in done.err
+
+
 @pytest.mark.parametrize(
     "ready",
     [

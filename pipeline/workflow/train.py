@@ -107,7 +107,7 @@ class _Training:
 
     def run_all(self) -> dict[str, Any]:
         save_run_config(self.run.config, self.config)
-        key = self._base_key()
+        base = key = self._base_key()
         parts = self.parts
         joint_key = self._fit_joint_stage(key) if parts.joint else ""
         if parts.tagger:
@@ -123,7 +123,8 @@ class _Training:
         if parts.sentiment:
             networks = [asdict(part) for part in (self.config.sentiment, self.config.head, self.config.training)]
             others = [sha256_file(Path(file)) for file in self.config.sentiment.transfer]
-            self._stage("sentiment", key, *networks, *others, work=self._fit_sentiment)
+            # Emotions are learnt from gold entities: nothing that finds entities changes them.
+            self._stage("sentiment", base, *networks, *others, work=self._fit_sentiment)
         if parts.joint:
             self.figures |= join_answers(self.run, self.config, self.articles, self.folds, self.figures)
         self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
