@@ -60,14 +60,15 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """What the scores of the test file, or without one those out-of-fold, allow to say."""
-        where = f"{self.n_test} test" if self.test else f"{self.n_train} training"
-        said = [
-            f"{mode} is {_judged(row.gains['score'])}"
-            for mode, row in (self.test or self.out_of_fold).items()
-            if row.gains
-        ]
-        return f"By the score on {where} articles, against {self.base}: {'; '.join(said)}."
+        """What the scores allow to say: those out-of-fold, which rest on more articles, then those of the test file."""
+        places = {f"{self.n_train} training articles, out-of-fold": self.out_of_fold}
+        if self.test:
+            places[f"{self.n_test} test articles"] = self.test
+        sentences = []
+        for where, rows in places.items():
+            said = "; ".join(f"{mode} is {_judged(row.gains['score'])}" for mode, row in rows.items() if row.gains)
+            sentences.append(f"By the score on {where}, against {self.base}: {said}.")
+        return " ".join(sentences)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -297,7 +298,10 @@ class TestComparison:
         )
         assert min(comparison.articles_a_second.values()) > 0
         assert comparison.to_dict()["verdict"] in comparison.to_markdown()
-        assert comparison.verdict.startswith("By the score on 6 test articles, against two_stage: joint is ")
+        assert comparison.verdict.startswith(
+            "By the score on 30 training articles, out-of-fold, against two_stage: joint"
+        )
+        assert " By the score on 6 test articles, against two_stage: joint is " in comparison.verdict
         json.dumps(comparison.to_dict(), allow_nan=False)
 
     def test_runs_that_cannot_be_compared_are_refused(self, own: dict[str, RunFolder], articles: list[Article]) -> None:
@@ -319,7 +323,9 @@ class TestComparison:
         names, costs = {"two_stage": ["a"], "joint": ["b"]}, {"two_stage": 1.0, "joint": 2.0}
         comparison = Comparison("two_stage", names, 9, 0, rows, {}, costs, costs)
         interval = f"({gain[0]:+.4f}, 95 % interval {gain[1]:+.4f} to {gain[2]:+.4f})"
-        assert (
-            comparison.verdict == f"By the score on 9 training articles, against two_stage: joint is {said} {interval}."
+        training = f"By the score on 9 training articles, out-of-fold, against two_stage: joint is {said} {interval}."
+        assert comparison.verdict == training
+        assert replace(comparison, n_test=4, test=rows).verdict == training + training.replace(
+            "By the score on 9 training articles, out-of-fold", " By the score on 4 test articles"
         )
         assert "| two_stage | 0.4000 | 1.0 | 1.0 |" in comparison.to_markdown()
