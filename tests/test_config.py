@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import fields, is_dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,9 @@ def test_presets_hold_only_differences(name: str) -> None:
 
 def test_the_default_preset_and_the_plainest() -> None:
     assert load_config() == load_config(preset="cpu")
-    assert load_config(preset="fast", overrides=["sentiment.members=[tfidf,ian,af_lstm]"]) == Config()
+    fast = load_config(preset="fast", overrides=["sentiment.members=[tfidf,ian,af_lstm]"])
+    assert (fast.rerank.n_estimators, fast.rerank.learning_rate) == (400, 0.06)
+    assert replace(fast, rerank=Config().rerank) == Config()
 
 
 def test_unknown_preset() -> None:

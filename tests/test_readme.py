@@ -84,3 +84,13 @@ def test_every_preset_parses() -> None:
     assert list(presets()) == found
     for name in found:
         assert isinstance(load_config(preset=name), Config)
+
+
+def test_every_preset_is_explained() -> None:
+    """In the help of ``train``, and in both READMEs."""
+    option = next(one for one in GROUP.commands["train"].params if one.name == "preset")
+    help_text = str(getattr(option, "help", ""))
+    for name in presets():
+        assert re.search(rf"\b{name}\b", help_text), help_text
+        for readme in ("README.md", "README.zh-CN.md"):
+            assert f"`{name}`" in (ROOT / readme).read_text(encoding="utf-8"), f"{readme}: {name}"

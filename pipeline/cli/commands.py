@@ -51,7 +51,7 @@ def train(
     dev: Annotated[
         Path | None, typer.Option(help="Labelled articles to score the finished run on.", metavar="FILE")
     ] = None,
-    preset: Annotated[str, typer.Option(help="Set of options: cpu, fast, full, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[str, typer.Option(help="Set of options: best, cpu, fast, full, tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
     run: RunName = None,
