@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.artifacts import atomic_write_text
-from pipeline.attention_view import attention_svg, attention_text
 from pipeline.config import load_config
+from pipeline.data.formats.sentiment import SentimentRow
+from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.errors import ConfigError, DataError
-from pipeline.head_training.classifier import HeadClassifier
 from pipeline.schema import EMOTIONS
-from pipeline.sentiment_rows import SentimentRow, read_rows
+from pipeline.standalone.heads.attention_view import attention_svg, attention_text
+from pipeline.standalone.heads.rows import read_rows
 
 SAMPLE = Path("data/sample")
 ARTICLE = "a20b91d4"

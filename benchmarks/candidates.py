@@ -13,10 +13,10 @@ from pathlib import Path
 from tqdm import tqdm
 
 from pipeline.artifacts import open_run
-from pipeline.candidates import Source
-from pipeline.features.extract import gold_keys
-from pipeline.read import iter_articles
-from pipeline.rerank import distinct, ranking
+from pipeline.data.read import iter_articles
+from pipeline.entities.candidates import Source
+from pipeline.entities.features.extract import gold_keys
+from pipeline.entities.rerank import distinct, ranking
 from pipeline.workflow.predict import Predictor
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50)

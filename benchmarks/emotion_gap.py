@@ -15,7 +15,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from pipeline.artifacts import atomic_write_json, open_run
-from pipeline.read import iter_articles
+from pipeline.data.read import iter_articles
 from pipeline.schema import Article, Prediction
 from pipeline.workflow.emotion_gap import emotion_gap, format_gap
 from pipeline.workflow.predict import Predictor, predict_stream

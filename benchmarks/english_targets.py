@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.head_tables import config_of, parser, print_table, results_of
 from pipeline.config import Config
 from pipeline.errors import ConfigError
-from pipeline.workflow.head_results import MAJORITY, HeadSummary
+from pipeline.standalone.heads.results import MAJORITY, HeadSummary
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import torch
 
 from pipeline.artifacts import output_file
 from pipeline.config import Config, load_config
-from pipeline.workflow.compare_heads import compare, load_comparison
-from pipeline.workflow.head_results import HeadSummary, ResultFile, markdown_table
+from pipeline.standalone.heads.compare import compare, load_comparison
+from pipeline.standalone.heads.results import HeadSummary, ResultFile, markdown_table
 
 
 def parser(description: str | None, *, heads: Sequence[str], sets: Sequence[str]) -> argparse.ArgumentParser:

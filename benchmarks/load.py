@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pipeline.read import iter_articles
+from pipeline.data.read import iter_articles
 from pipeline.schema import Article
 from pipeline.submission import check_submission
 

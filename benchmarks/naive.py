@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import jieba
 
-from pipeline.dictionary import has_word_boundaries
 from pipeline.text import Document
+from pipeline.text.dictionary import has_word_boundaries
 
 MAX_WORDS, MAX_CHARS, LEAD_CHARS = 6, 20, 300
 

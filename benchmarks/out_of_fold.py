@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.artifacts import open_run
+from pipeline.data.read import iter_articles
 from pipeline.metric import format_evaluation, paired_difference
-from pipeline.read import iter_articles
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_answers, score_out_of_fold
 
 MODELS = Path("models")

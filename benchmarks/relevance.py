@@ -20,15 +20,15 @@ import numpy as np
 
 from pipeline.artifacts import RunFolder, StageTimer, atomic_write_json, open_run
 from pipeline.config import Config, load_config
-from pipeline.features import FeatureTable
-from pipeline.folds import assign_folds, group_articles
+from pipeline.data.folds import assign_folds, group_articles
+from pipeline.data.read import iter_articles, read_training
+from pipeline.entities.features import FeatureTable
+from pipeline.entities.relevance import RelevanceStage, with_relevance
+from pipeline.entities.rerank import RerankStage
+from pipeline.entities.tagging import out_of_fold_spans
 from pipeline.metric import paired_difference
-from pipeline.read import iter_articles, read_training
 from pipeline.registry import MATCHERS
-from pipeline.relevance import RelevanceStage, with_relevance
-from pipeline.rerank import RerankStage
 from pipeline.schema import Article, Emotion, Entity
-from pipeline.tagging import out_of_fold_spans
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, fit_extractor
 from pipeline.workflow.out_of_fold import gold_by_key
 from pipeline.workflow.run_config import load_run_config

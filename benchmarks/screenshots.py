@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from benchmarks.chromium import Chromium
 from pipeline.artifacts import open_run
-from pipeline.read import iter_articles
+from pipeline.data.read import iter_articles
 from pipeline.report import build_report
 from pipeline.report.build import explain_article
 from pipeline.report.html import explain_html, write_html

@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from pipeline.artifacts import RunFolder, atomic_write_text
 from pipeline.config import Config, load_config
-from pipeline.dictionary import read_dictionary
-from pipeline.features import Extractor
+from pipeline.data.read import read_training
+from pipeline.entities.features import Extractor
 from pipeline.metric import Interval, article_scores, bootstrap_means
-from pipeline.read import read_training
 from pipeline.schema import Article, Emotion, Entity
 from pipeline.text import default_segmenter
+from pipeline.text.dictionary import read_dictionary
 from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_answers, out_of_fold_emotions
 from pipeline.workflow.train import TrainRequest, train

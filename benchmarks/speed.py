@@ -32,10 +32,10 @@ import psutil
 
 from benchmarks.naive import naive_candidates, naive_features
 from pipeline.artifacts import atomic_write_json, open_run
-from pipeline.candidates import CandidateSet
-from pipeline.features.extract import gold_keys
-from pipeline.parallel import chunked
-from pipeline.read import iter_articles
+from pipeline.data.read import iter_articles
+from pipeline.entities.candidates import CandidateSet
+from pipeline.entities.features.extract import gold_keys
+from pipeline.runtime.parallel import chunked
 from pipeline.schema import Article, Prediction
 from pipeline.submission import SubmissionWriter
 from pipeline.text import Document, match_key

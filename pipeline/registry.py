@@ -9,34 +9,34 @@ from importlib import import_module
 from pipeline.errors import ConfigError
 
 HEADS: dict[str, str] = {
-    "lstm": "pipeline.heads.lstm:LSTM",
-    "td_lstm": "pipeline.heads.td_lstm:TDLSTM",
-    "tc_lstm": "pipeline.heads.tc_lstm:TCLSTM",
-    "at_lstm": "pipeline.heads.at_lstm:ATLSTM",
-    "atae_lstm": "pipeline.heads.atae_lstm:ATAELSTM",
-    "ian": "pipeline.heads.ian:IAN",
-    "af_lstm": "pipeline.heads.af_lstm:AFLSTM",
-    "pair": "pipeline.heads.pair:Pair",
-    "text_cnn": "pipeline.heads.text_cnn:TextCNN",
-    "text_rnn": "pipeline.heads.text_rnn:TextRNN",
-    "text_rcnn": "pipeline.heads.text_rcnn:TextRCNN",
-    "fast_text": "pipeline.heads.fast_text:FastText",
-    "han": "pipeline.heads.han:HAN",
-    "char_cnn": "pipeline.heads.char_cnn:CharCNN",
-    "transformer": "pipeline.heads.transformer:Transformer",
+    "lstm": "pipeline.emotions.heads.lstm:LSTM",
+    "td_lstm": "pipeline.emotions.heads.td_lstm:TDLSTM",
+    "tc_lstm": "pipeline.emotions.heads.tc_lstm:TCLSTM",
+    "at_lstm": "pipeline.emotions.heads.at_lstm:ATLSTM",
+    "atae_lstm": "pipeline.emotions.heads.atae_lstm:ATAELSTM",
+    "ian": "pipeline.emotions.heads.ian:IAN",
+    "af_lstm": "pipeline.emotions.heads.af_lstm:AFLSTM",
+    "pair": "pipeline.emotions.heads.pair:Pair",
+    "text_cnn": "pipeline.emotions.heads.text_cnn:TextCNN",
+    "text_rnn": "pipeline.emotions.heads.text_rnn:TextRNN",
+    "text_rcnn": "pipeline.emotions.heads.text_rcnn:TextRCNN",
+    "fast_text": "pipeline.emotions.heads.fast_text:FastText",
+    "han": "pipeline.emotions.heads.han:HAN",
+    "char_cnn": "pipeline.emotions.heads.char_cnn:CharCNN",
+    "transformer": "pipeline.emotions.heads.transformer:Transformer",
 }
 """Sentiment heads: target heads and document baselines, all mapping a batch to (batch, n_classes)."""
 
 TAGGERS: dict[str, str] = {
-    "lstm": "pipeline.taggers.lstm:LSTMTagger",
-    "encoder": "pipeline.taggers.encoder:EncoderTagger",
-    "bert": "pipeline.taggers.bert:BertTagger",
+    "lstm": "pipeline.entities.taggers.lstm:LSTMTagger",
+    "encoder": "pipeline.entities.taggers.encoder:EncoderTagger",
+    "bert": "pipeline.entities.taggers.bert:BertTagger",
 }
 """Sequence labellers, all mapping a batch of windows to (batch, window_len, n_tags)."""
 
 MATCHERS: dict[str, str] = {
-    "malstm": "pipeline.matchers.malstm:MaLSTM",
-    "soft_align": "pipeline.matchers.soft_align:SoftAlign",
+    "malstm": "pipeline.entities.relevance.matchers.malstm:MaLSTM",
+    "soft_align": "pipeline.entities.relevance.matchers.soft_align:SoftAlign",
 }
 """Siamese scorers, all mapping a batch of text pairs to (batch,) logits."""
 

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_line import Cli, TinyRun, TinyRuns
 from hypothesis import settings
 
-DATA = Path(__file__).parent / "data"
-GOLDEN = Path(__file__).parent / "golden"
+from tests.support.command_line import Cli, TinyRun, TinyRuns
+from tests.support.paths import GOLDEN, TINY_ARTICLES
+
 N_TRAIN = 44
 """Articles of tiny.jsonl that are trained on; the others are held out."""
 
@@ -22,7 +22,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--cases", metavar="FILE", help="conformance cases to run instead of tests/data/cases.jsonl")
+    parser.addoption("--cases", metavar="FILE", help="conformance cases to run instead of tests/files/cases.jsonl")
     parser.addoption("--update-golden", action="store_true", help="rewrite the files of tests/golden; review the diff")
 
 
@@ -63,7 +63,7 @@ def cli() -> Cli:
 def tiny_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with all.jsonl, train.jsonl and test.jsonl: invented articles with a planted signal."""
     folder = tmp_path_factory.mktemp("tiny")
-    lines = (DATA / "tiny.jsonl").read_bytes().splitlines(keepends=True)
+    lines = TINY_ARTICLES.read_bytes().splitlines(keepends=True)
     for name, part in {"all": lines, "train": lines[:N_TRAIN], "test": lines[N_TRAIN:]}.items():
         (folder / f"{name}.jsonl").write_bytes(b"".join(part))
     return folder

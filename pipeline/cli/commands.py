@@ -33,8 +33,8 @@ def audit(
     Example: python run.py audit data/sample/train.jsonl data/sample/test.jsonl
     """
     from pipeline.artifacts import atomic_write_json
-    from pipeline.audit import audit as audit_files
-    from pipeline.audit import format_audit
+    from pipeline.data.audit import audit as audit_files
+    from pipeline.data.audit import format_audit
 
     report = audit_files(files)
     typer.echo(format_audit(report))
@@ -192,7 +192,7 @@ def check(
 
 def _check(submission: Path, source: Path) -> bool:
     """Print every problem; return whether there was one."""
-    from pipeline.read import iter_articles
+    from pipeline.data.read import iter_articles
     from pipeline.submission import check_submission
 
     problems = check_submission(submission, _ids(iter_articles(source, labelled=False)))
@@ -216,9 +216,9 @@ def evaluate(
     Example: python run.py evaluate --gold data/sample/test.jsonl --submission submissions/first.txt
     """
     from pipeline.artifacts import atomic_write_json
+    from pipeline.data.read import iter_articles
     from pipeline.metric import evaluate as score
     from pipeline.metric import format_evaluation
-    from pipeline.read import iter_articles
     from pipeline.submission import read_submission
 
     articles = {article.news_id: article.entities or () for article in iter_articles(gold, labelled=True)}

@@ -15,8 +15,8 @@ from pipeline.cli.options import Set
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from pipeline.workflow.compare_heads import HeadComparison
-    from pipeline.workflow.head_results import ResultFile
+    from pipeline.standalone.heads.compare import HeadComparison
+    from pipeline.standalone.heads.results import ResultFile
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -75,8 +75,8 @@ def heads(
     options = load_config(preset=preset, file=config, overrides=overrides or [])
 
     from pipeline.artifacts import atomic_write_text, output_file
-    from pipeline.workflow.compare_heads import compare, load_comparison
-    from pipeline.workflow.head_results import ResultFile, markdown_table, text_table
+    from pipeline.standalone.heads.compare import compare, load_comparison
+    from pipeline.standalone.heads.results import ResultFile, markdown_table, text_table
 
     for path in (json_file, markdown):
         if path:
@@ -109,7 +109,7 @@ def heads(
 
 
 def _show_attention(comparison: HeadComparison, kept: ResultFile, color: str) -> None:
-    from pipeline.attention_view import attention_text
+    from pipeline.standalone.heads.attention_view import attention_text
 
     is_terminal = sys.stdout.isatty()
     colored = color == "always" or (color == "auto" and is_terminal)

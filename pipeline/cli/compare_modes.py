@@ -55,7 +55,7 @@ def modes(
 
     from pipeline.artifacts import atomic_write_json, atomic_write_text, new_run_name, open_run
     from pipeline.config import load_config
-    from pipeline.workflow.compare_modes import compare_runs, read_data, train_modes
+    from pipeline.workflow.compare_modes.compare import compare_runs, read_data, train_modes
     from pipeline.workflow.train import TrainRequest
 
     data = read_data(train_files, test, limit=limit)

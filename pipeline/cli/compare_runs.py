@@ -27,7 +27,7 @@ def runs(
     Example: python run.py compare runs --run first --other second --gold data/sample/test.jsonl
     """
     from pipeline.artifacts import atomic_write_json, open_run
-    from pipeline.read import iter_articles
+    from pipeline.data.read import iter_articles
 
     articles = list(islice(iter_articles(gold, labelled=True), limit))
     base, candidate = (open_run(MODELS, name) for name in (run, other))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from pipeline.parallel import ChunkMap
+    from pipeline.runtime.parallel import ChunkMap
 
 
 class Engine(StrEnum):
@@ -32,9 +32,9 @@ def chunk_map_of(engine: Engine, workers: int) -> AbstractContextManager[ChunkMa
         ConfigError: on entry, where the engine cannot be started.
     """
     if engine is Engine.RAY:
-        from pipeline.ray_engine import ray_chunk_map
+        from pipeline.runtime.ray_engine import ray_chunk_map
 
         return ray_chunk_map(workers)
-    from pipeline.parallel import map_chunks
+    from pipeline.runtime.parallel import map_chunks
 
     return nullcontext(map_chunks)

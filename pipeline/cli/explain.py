@@ -56,7 +56,7 @@ def explain(
 
 
 def _article(title: str | None, content: str | None, news_id: str | None, source: Path | None) -> Article:
-    from pipeline.read import iter_articles
+    from pipeline.data.read import iter_articles
     from pipeline.schema import Article
 
     if (title is not None or content is not None) == (news_id is not None):

@@ -24,12 +24,12 @@ from pipeline.cli.report import report
 from pipeline.cli.tag import tag
 from pipeline.cli.tune import tune
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.processes import follow, is_main, joined, n_processes
+from pipeline.runtime.processes import follow, is_main, joined, n_processes
 
 EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
 SHARED = "train"
-"""The command that several processes may work on (``pipeline.processes``)."""
+"""The command that several processes may work on (``pipeline.runtime.processes``)."""
 
 logger = logging.getLogger(__name__)
 

@@ -89,7 +89,7 @@ def write_predictions(
     from tqdm import tqdm
 
     from pipeline.artifacts import open_run, sha256_file, stage_key
-    from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles
+    from pipeline.data.read import BadRowPolicy, ReadReport, count_rows, iter_articles
     from pipeline.submission import PredictionJournal, SubmissionWriter
 
     report = ReadReport()
@@ -148,8 +148,8 @@ def _predict_parts(
         distinct_outputs(output_file(join), output_file(join.with_suffix(".csv")))
     logger.info("run: %s", run.path)
 
-    from pipeline.ray_engine import started_ray
-    from pipeline.read import BadRowPolicy
+    from pipeline.data.read import BadRowPolicy
+    from pipeline.runtime.ray_engine import started_ray
     from pipeline.workflow.predict_parts import PartsRequest, join_parts, predict_parts
     from pipeline.workflow.run_config import load_run_config
 

@@ -69,7 +69,7 @@ def write_report(
     ``curve`` names the training files behind a learning curve (none: those of the run's command); None: no curve.
     """
     from pipeline.artifacts import atomic_write_json, open_run
-    from pipeline.read import iter_articles
+    from pipeline.data.read import iter_articles
 
     articles = list(islice(iter_articles(gold, labelled=True), limit))
     run = open_run(MODELS, name)

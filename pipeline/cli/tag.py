@@ -61,7 +61,7 @@ def train(
     if missing := [path for path in (*train_files, *([dev] if dev else [])) if not path.exists()]:
         raise DataError(f"{missing[0]}: no such file")
 
-    from pipeline.workflow.plain_tagging import TagTraining, train_tagger
+    from pipeline.standalone.tagging.tagger import TagTraining, train_tagger
 
     logger.info("tagger: %s", options.tagger.name)
     request = TagTraining(train_files, options, dev, command=["run.py", *sys.argv[1:]])
@@ -85,15 +85,15 @@ def predict(
     from tqdm import tqdm
 
     from pipeline.artifacts import atomic_writer, output_file
-    from pipeline.read import count_rows
-    from pipeline.tag_rows import RowKind, RowWriter, iter_rows, row_kind
+    from pipeline.data.formats.tagging import RowKind, RowWriter, iter_rows, row_kind
+    from pipeline.data.read import count_rows
 
     distinct_outputs(output, inputs=(input_file,))
     # A record of a table may take several lines.
     total = None if row_kind(input_file) is RowKind.TABLE else count_rows(input_file)
     output_file(output)
 
-    from pipeline.workflow.plain_tagging import load_tagger
+    from pipeline.standalone.tagging.tagger import load_tagger
 
     tagger = load_tagger(model, threads=workers)
     with atomic_writer(output) as file:
@@ -125,10 +125,10 @@ def evaluate(
     distinct_outputs(json_file, inputs=(gold, *([pred] if pred else [])))
 
     from pipeline.artifacts import atomic_write_json
-    from pipeline.tag_rows import read_rows
-    from pipeline.tag_score import format_scores
-    from pipeline.tag_view import format_row, type_colours
-    from pipeline.workflow.plain_tagging import find_spans, load_tagger, read_answers, score_file
+    from pipeline.data.formats.tagging import read_rows
+    from pipeline.standalone.tagging.score import format_scores
+    from pipeline.standalone.tagging.tagger import find_spans, load_tagger, read_answers, score_file
+    from pipeline.standalone.tagging.view import format_row, type_colours
 
     marked = read_rows(gold)
     if pred:

@@ -20,7 +20,7 @@ from pipeline.config.taggers import JointConfig, TaggerConfig
 from pipeline.config.training import TrainingConfig
 from pipeline.errors import ConfigError
 
-PRESET_DIR = Path(__file__).resolve().parents[1] / "presets"
+PRESET_DIR = Path(__file__).resolve().parent / "presets"
 DEFAULT_PRESET = "cpu"
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from pipeline.artifacts import atomic_write_json, read_json
+from pipeline.emotions.sentiment.scores import Probs
+from pipeline.entities.rerank import NumberRule, RankedNames
 from pipeline.errors import ArtifactError
-from pipeline.rerank import NumberRule, RankedNames
-from pipeline.sentiment.scores import Probs
 
 RULE = "thresholds.json"
 

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from pipeline.entities.rerank import Calibrator, NumberRule, RankedNames
 from pipeline.errors import ArtifactError
 from pipeline.joint.votes import NameVotes
-from pipeline.rerank import Calibrator, NumberRule, RankedNames
 
 OwnScore = Literal["noisy_or", "sum"]
 

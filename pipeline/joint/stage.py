@@ -10,14 +10,14 @@ import numpy as np
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config
+from pipeline.emotions.sentiment.scores import Scores
+from pipeline.entities.tagging import TaggerStage, article_text
 from pipeline.errors import ArtifactError
 from pipeline.joint.ranking import OwnRanking
 from pipeline.joint.votes import EmotionVoter, NameVotes
 from pipeline.schema import EMOTIONS
-from pipeline.sentiment.scores import Scores
-from pipeline.taggers.schemes import ScoredSpan
-from pipeline.tagging import TaggerStage, article_text
 from pipeline.text import Document, match_key
+from pipeline.text.spans import ScoredSpan
 
 if TYPE_CHECKING:
     import pandas as pd

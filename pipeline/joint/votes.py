@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.dictionary import has_word_boundaries
+from pipeline.emotions.sentiment.scores import Probs, fit_temperature, one_hot, with_temperature
 from pipeline.schema import EMOTIONS, Emotion
-from pipeline.sentiment.scores import Probs, fit_temperature, one_hot, with_temperature
-from pipeline.taggers.schemes import ScoredSpan
+from pipeline.text.dictionary import has_word_boundaries
+from pipeline.text.spans import ScoredSpan
 
 Votes = NDArray[np.float64]
 """(n_names, n_emotions), columns in the order of ``EMOTIONS``: summed probabilities; a row of zeros: no vote."""

@@ -16,8 +16,9 @@ from tqdm import tqdm
 
 from pipeline.artifacts import RunFolder, read_table
 from pipeline.config import Config
+from pipeline.emotions.sentiment.scores import Probs
+from pipeline.entities.rerank import NumberRule
 from pipeline.metric import evaluate
-from pipeline.parallel import map_chunks
 from pipeline.report.attribution import Attribution, reasons
 from pipeline.report.curves import Top, recall_at_k, threshold_curve
 from pipeline.report.emotion import emotion_figures
@@ -28,9 +29,8 @@ from pipeline.report.slices import Facts, KnownNames, facts_of, slice_rows
 from pipeline.report.spool import Spool
 from pipeline.report.topics import terms_of, topics
 from pipeline.report.views import View, article_view
-from pipeline.rerank import NumberRule
+from pipeline.runtime.parallel import map_chunks
 from pipeline.schema import EMOTIONS, Article, Emotion, Entity
-from pipeline.sentiment.scores import Probs
 from pipeline.submission.clean import clean_name
 from pipeline.text import default_segmenter
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor, Trace

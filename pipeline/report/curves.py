@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from pipeline.entities.rerank import NumberRule, rule_f1
 from pipeline.report.figures import PLACES, ratio
 from pipeline.report.outcome import Outcome
-from pipeline.rerank import NumberRule, rule_f1
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 150)
 ALL = "all"

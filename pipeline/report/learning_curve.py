@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from pipeline.artifacts import RunFolder, atomic_write_text, sha256_file
+from pipeline.data.read import read_training
 from pipeline.errors import DataError
 from pipeline.metric import Evaluation, evaluate
-from pipeline.read import read_training
 from pipeline.schema import Article, Entity
 from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.run_config import load_run_config

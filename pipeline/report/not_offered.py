@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from pipeline.candidates import CandidateSet
-from pipeline.sentiment.contexts import find_mentions
+from pipeline.emotions.sentiment.contexts import find_mentions
+from pipeline.entities.candidates import CandidateSet
 from pipeline.text import match_key
 
 SEGMENTATION = "not_candidate_segmentation"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipeline.candidates import CandidateSet, Source
+from pipeline.entities.candidates import CandidateSet, Source
 from pipeline.report.not_offered import not_offered_reason
 from pipeline.schema import MAX_ENTITIES, Article, Emotion, Entity
 from pipeline.submission.clean import clean_name, clean_names

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.emotions.sentiment.contexts import find_mentions
 from pipeline.report.outcome import Outcome, answered
 from pipeline.schema import Mention
-from pipeline.sentiment.contexts import find_mentions
 from pipeline.submission.clean import clean_name
 from pipeline.text import Document, match_key
 from pipeline.workflow.predict import N_RUNNERS_UP, Predictor, Trace

@@ -11,18 +11,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from tqdm import tqdm
 
-from pipeline.candidates import Source
 from pipeline.config import CandidateConfig, Config, RelevanceConfig
-from pipeline.dictionary import read_dictionary
+from pipeline.entities.candidates import Source
+from pipeline.entities.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
+from pipeline.entities.features.extract import ALL, gold_keys, static_features, with_fitted
+from pipeline.entities.pruning import Pruner, pruning_matrix
+from pipeline.entities.relevance import ArticlePairs, article_pairs, with_relevance
 from pipeline.errors import DataError
-from pipeline.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
-from pipeline.features.extract import ALL, gold_keys, static_features, with_fitted
-from pipeline.parallel import ChunkMap, map_chunks
-from pipeline.pruning import Pruner, pruning_matrix
-from pipeline.relevance import ArticlePairs, article_pairs, with_relevance
+from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.schema import Article
-from pipeline.taggers.schemes import ScoredSpan
 from pipeline.text import default_segmenter
+from pipeline.text.dictionary import read_dictionary
+from pipeline.text.spans import ScoredSpan
 
 CHUNK_SIZE = 32
 MAX_PRUNER_ARTICLES = 4000

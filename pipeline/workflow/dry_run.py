@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipeline.config import Config, EncoderConfig
-from pipeline.encoders import encoder_folder, restore_encoder
-from pipeline.encoders.fine_tune import keep_lowest
-from pipeline.folds import assign_folds, group_articles
-from pipeline.read import ReadReport, read_training
+from pipeline.data.folds import assign_folds, group_articles
+from pipeline.data.read import ReadReport, read_training
+from pipeline.emotions.sentiment.members import check_member
+from pipeline.nn.encoders import encoder_folder, restore_encoder
+from pipeline.nn.encoders.fine_tune import keep_lowest
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Article
-from pipeline.sentiment.members import check_member
 from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.modes import Parts
 from pipeline.workflow.train import TrainRequest

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from pipeline.emotions.sentiment import SentimentStage, gold_targets
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, Article, Emotion, Prediction
-from pipeline.sentiment import SentimentStage, gold_targets
 from pipeline.text import Document
 
 

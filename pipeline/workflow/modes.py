@@ -11,11 +11,11 @@ import pandas as pd
 
 from pipeline.artifacts import RunFolder, read_table, write_table
 from pipeline.config import Config
-from pipeline.features.extract import gold_keys
+from pipeline.emotions.sentiment import Scores
+from pipeline.entities.features.extract import gold_keys
+from pipeline.entities.rerank import RankedNames
 from pipeline.joint import fuse_emotions, fuse_rankings, write_rule
-from pipeline.rerank import RankedNames
 from pipeline.schema import Article, Emotion
-from pipeline.sentiment import Scores
 from pipeline.text import Document
 
 PROBS = ("p_pos", "p_norm", "p_neg")

@@ -13,18 +13,18 @@ from typing import Self
 import numpy as np
 
 from pipeline.artifacts import RunFolder
-from pipeline.candidates import CandidateSet, Source, locate
 from pipeline.config import Config
+from pipeline.emotions.sentiment import SentimentStage, make_target
+from pipeline.emotions.sentiment.contexts import WeightedSpan, context_origin
+from pipeline.emotions.sentiment.scores import Probs
+from pipeline.entities.candidates import CandidateSet, Source, locate
+from pipeline.entities.rerank import NumberRule
+from pipeline.entities.tagging import TaggerStage
 from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, read_rule
-from pipeline.parallel import ChunkMap, map_chunks
-from pipeline.rerank import NumberRule
+from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
-from pipeline.sentiment import SentimentStage, make_target
-from pipeline.sentiment.contexts import WeightedSpan, context_origin
-from pipeline.sentiment.scores import Probs
-from pipeline.taggers.schemes import ScoredSpan
-from pipeline.tagging import TaggerStage
 from pipeline.text import Document, default_segmenter, match_key
+from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.modes import FUSED, Parts
 from pipeline.workflow.reranking import Ranked, Reranking
 from pipeline.workflow.run_config import load_run_config

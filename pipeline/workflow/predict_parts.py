@@ -22,10 +22,10 @@ from tqdm import tqdm
 
 from pipeline import __version__
 from pipeline.artifacts import RunFolder, StoredFile, StoredFolder, find_files, sha256_file, stage_key
+from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles, iter_json_objects
 from pipeline.errors import ArtifactError, ConfigError, DataError, PipelineError
-from pipeline.parallel import chunked
-from pipeline.ray_engine import enter_folder
-from pipeline.read import BadRowPolicy, ReadReport, iter_articles, iter_json_objects
+from pipeline.runtime.parallel import chunked
+from pipeline.runtime.ray_engine import enter_folder
 from pipeline.schema import Article, Prediction
 from pipeline.submission import SubmissionWriter, chosen_of, details_line, read_details
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor

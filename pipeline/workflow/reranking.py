@@ -9,15 +9,15 @@ from typing import Self
 import numpy as np
 
 from pipeline.artifacts import RunFolder
-from pipeline.candidates import CandidateSet, Source, locate
 from pipeline.config import Config
-from pipeline.cross_ranker import SecondRanking
-from pipeline.features import Extractor, KeyCounts
-from pipeline.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
-from pipeline.relevance import RelevanceStage, article_pairs, with_relevance
-from pipeline.rerank import NumberRule, RerankStage, choose, distinct, ranking
-from pipeline.taggers.schemes import ScoredSpan
+from pipeline.entities.candidates import CandidateSet, Source, locate
+from pipeline.entities.cross_ranker import SecondRanking
+from pipeline.entities.features import Extractor, KeyCounts
+from pipeline.entities.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
+from pipeline.entities.relevance import RelevanceStage, article_pairs, with_relevance
+from pipeline.entities.rerank import NumberRule, RerankStage, choose, distinct, ranking
 from pipeline.text import Document
+from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.modes import Parts
 
 

@@ -22,22 +22,22 @@ from pipeline.artifacts import (
     write_table,
 )
 from pipeline.config import Config
-from pipeline.cross_ranker import FirstRanking, SecondRanking
-from pipeline.encoders import encoder_folder
-from pipeline.features import FeatureTable
-from pipeline.features.extract import save_counts
-from pipeline.folds import assign_folds, group_articles
+from pipeline.data.folds import assign_folds, group_articles
+from pipeline.data.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
+from pipeline.emotions.sentiment import SentimentStage, gold_targets
+from pipeline.emotions.sentiment.members import check_member
+from pipeline.entities.cross_ranker import FirstRanking, SecondRanking
+from pipeline.entities.features import FeatureTable
+from pipeline.entities.features.extract import save_counts
+from pipeline.entities.relevance import RelevanceStage
+from pipeline.entities.rerank import RankedNames, RerankStage
+from pipeline.entities.tagging import TaggerStage, gold_text
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
-from pipeline.parallel import ChunkMap, map_chunks
-from pipeline.processes import n_processes
-from pipeline.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
-from pipeline.relevance import RelevanceStage
-from pipeline.rerank import RankedNames, RerankStage
+from pipeline.nn.encoders import encoder_folder
+from pipeline.runtime.parallel import ChunkMap, map_chunks
+from pipeline.runtime.processes import n_processes
 from pipeline.schema import Entity
-from pipeline.sentiment import SentimentStage, gold_targets
-from pipeline.sentiment.members import check_member
-from pipeline.tagging import TaggerStage, gold_text
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
 from pipeline.workflow.modes import Parts, join_answers

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.config import SentimentConfig
+from pipeline.data.near_duplicates import NearDuplicates
 from pipeline.errors import DataError
-from pipeline.near_duplicates import NearDuplicates
 from pipeline.schema import Article, Target
-from pipeline.sentiment_rows import read_targets
+from pipeline.standalone.heads.rows import read_targets
 
 logger = logging.getLogger(__name__)
 

@@ -16,7 +16,8 @@ import pytest
 
 from benchmarks import attention_figure, english_packages, english_targets, head_tables, reviews
 from pipeline.errors import ArtifactError, ConfigError, DataError
-from pipeline.workflow.head_results import HeadResult, HeadSummary
+from pipeline.standalone.heads.results import HeadResult, HeadSummary
+from tests.support.paths import ROOT
 
 SMALL = (
     *("--preset", "tiny", "--seeds", "2", "--set", "training.max_epochs=2", "--set", "head.hidden_dim=8"),
@@ -160,7 +161,7 @@ def test_pictures_of_attention_are_drawn_for_the_heads_asked_for(
 
 
 def test_every_picture_in_the_documentation_is_whole() -> None:
-    folder = Path(__file__).parents[2] / "docs"
+    folder = ROOT / "docs"
     found = sorted(path.stem.removeprefix("attention_") for path in folder.glob("attention_*.svg"))
     assert found == sorted(attention_figure.HEADS)
     for path in folder.glob("attention_*.svg"):

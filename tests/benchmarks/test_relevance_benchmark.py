@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line import TinyRun, TinyRuns
 
 from benchmarks.relevance import main
+from tests.support.command_line import TinyRun, TinyRuns
 
 OPTIONS = ("relevance.training.max_epochs=1", "relevance.hidden_dim=4", "relevance.embedding_dim=4")
 

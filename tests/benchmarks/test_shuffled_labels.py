@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 from benchmarks.shuffled_labels import LeakCheck, chance_f1, check_leaks, main, shuffle_labels, table
-from pipeline.candidates import CandidateSet
 from pipeline.config import load_config
-from pipeline.features import Extractor, FoldedKeyCounts
-from pipeline.folds import OutOfFold
+from pipeline.data.folds import OutOfFold
+from pipeline.data.read import read_training
+from pipeline.entities.candidates import CandidateSet
+from pipeline.entities.features import Extractor, FoldedKeyCounts
 from pipeline.metric import entity_f1
-from pipeline.read import read_training
 from pipeline.text import match_key
+from tests.support.paths import TINY_ARTICLES
 
-TRAIN = Path(__file__).parents[1] / "data" / "tiny.jsonl"
+TRAIN = TINY_ARTICLES
 OPTIONS = ("workers=1", "sentiment.members=[tfidf]", "sentiment.choose=tfidf", "candidates.dictionary=")
 CONFIG = load_config(preset="tiny", overrides=[*OPTIONS, "rerank.min_child_samples=5"])
 
@@ -48,11 +49,11 @@ def counts_of_what_gold_names_brought(patch: pytest.MonkeyPatch) -> None:
 
 
 def reranker_that_saw_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("pipeline.rerank.stage.out_of_fold", fitted_on_everything)
+    patch.setattr("pipeline.entities.rerank.stage.out_of_fold", fitted_on_everything)
 
 
 def emotion_model_that_saw_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("pipeline.sentiment.stage.out_of_fold", fitted_on_everything)
+    patch.setattr("pipeline.emotions.sentiment.stage.out_of_fold", fitted_on_everything)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.candidates import CandidateGenerator, CandidateSet, Source, candidates_for
 from pipeline.config import CandidateConfig
-from pipeline.dictionary import Matcher
-from pipeline.rerank import NumberRule, choose
+from pipeline.entities.candidates import CandidateGenerator, CandidateSet, Source, candidates_for
+from pipeline.entities.rerank import NumberRule, choose
 from pipeline.schema import Article, ChosenEntity, Emotion, Mention, Prediction
 from pipeline.submission import SubmissionWriter
 from pipeline.text import Document, default_segmenter, match_key
+from pipeline.text.dictionary import Matcher
 
 from .framework import Adapter, CaseError, Given, Tools, article_of, at_least, at_most, equals
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.features import FoldedKeyCounts
-from pipeline.rerank import NumberRule, choose
+from pipeline.entities.features import FoldedKeyCounts
+from pipeline.entities.rerank import NumberRule, choose
 
 from .framework import Adapter, CaseError, Check, Given, Tools, equals
 

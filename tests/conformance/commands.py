@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.read import iter_articles
+from pipeline.data.read import iter_articles
 from pipeline.submission import check_submission, read_submission
 
 from .framework import Adapter, Given, Tools, as_line, at_most, equals, file_of, mentions_all, mentions_none
 
 if TYPE_CHECKING:
-    from command_line import Done
+    from tests.support.command_line import Done
 
 INTERRUPTED = """
 import os, signal, sys

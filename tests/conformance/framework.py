@@ -14,11 +14,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pipeline.read import parse_article
+from pipeline.data.read import parse_article
 from pipeline.schema import Article, Emotion, Entity
 
 if TYPE_CHECKING:
-    from command_line import Cli, TinyRun, TinyRuns
+    from tests.support.command_line import Cli, TinyRun, TinyRuns
 
 REMARKS = frozenset({"note", "notes", "comment", "source"})
 """Keys for people."""

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from pipeline.batching import Batch, BatchLoader, split_context
 from pipeline.config import HeadConfig
-from pipeline.heads.base import Head
-from pipeline.heads.layers import TokenEmbedding
+from pipeline.emotions.heads.base import Head
+from pipeline.emotions.sentiment.scores import softmax
+from pipeline.nn.batching import Batch, BatchLoader, split_context
+from pipeline.nn.layers import TokenEmbedding
+from pipeline.nn.vocab import UNKNOWN, Vocabulary
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import EMOTIONS, Target
-from pipeline.sentiment.scores import softmax
-from pipeline.vocab import UNKNOWN, Vocabulary
 
 from .framework import Adapter, CaseError, Check, Given, Tools, equals
 

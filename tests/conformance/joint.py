@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.entities.taggers.model import span_labels
 from pipeline.joint import NameVotes, winner
 from pipeline.schema import EMOTIONS, Emotion
-from pipeline.taggers.model import span_labels
-from pipeline.taggers.schemes import ScoredSpan, Span, TagScheme
 from pipeline.text import match_key
+from pipeline.text.spans import ScoredSpan, Span, TagScheme
 
 from .framework import Adapter, CaseError, Check, Given, Tools, equals
 

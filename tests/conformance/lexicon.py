@@ -7,10 +7,10 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipeline.dictionary import Matcher, read_dictionary
 from pipeline.errors import DataError
 from pipeline.schema import Mention
 from pipeline.text import Document, match_key
+from pipeline.text.dictionary import Matcher, read_dictionary
 
 from .framework import (
     Adapter,

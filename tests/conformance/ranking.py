@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.candidates import candidates_for
 from pipeline.config import RerankConfig, load_config
+from pipeline.entities.candidates import candidates_for
+from pipeline.entities.features import FoldedKeyCounts
+from pipeline.entities.features.extract import static_features, with_fitted
+from pipeline.entities.rerank import Calibrator, Ranker, group_rows
 from pipeline.errors import PipelineError
-from pipeline.features import FoldedKeyCounts
-from pipeline.features.extract import static_features, with_fitted
-from pipeline.rerank import Calibrator, Ranker, group_rows
 from pipeline.text import Document, default_segmenter, match_key
 
 from .framework import Adapter, CaseError, Check, Given, Tools, article_of, equals, mentions_all

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from pipeline.data.read import BadRow, BadRowPolicy, ReadReport, align_gold, iter_articles, iter_rows, parse_article
 from pipeline.errors import DataError
-from pipeline.read import BadRow, BadRowPolicy, ReadReport, align_gold, iter_articles, iter_rows, parse_article
 from pipeline.schema import Article
 
 from .framework import (

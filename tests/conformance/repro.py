@@ -9,10 +9,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from pipeline.candidates import Source
-from pipeline.features import Extractor
-from pipeline.parallel import map_chunks
-from pipeline.read import parse_article
+from pipeline.data.read import parse_article
+from pipeline.entities.candidates import Source
+from pipeline.entities.features import Extractor
+from pipeline.runtime.parallel import map_chunks
 from pipeline.schema import Article
 from pipeline.text import match_key
 from pipeline.workflow.predict import Predictor

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from pipeline.folds import assign_folds, group_articles, out_of_fold
-from pipeline.read import parse_article
+from pipeline.data.folds import assign_folds, group_articles, out_of_fold
+from pipeline.data.read import parse_article
 from pipeline.text import split_sentences
 
 from .framework import Adapter, Given, Tools, at_least, at_most, equals

@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipeline.config import TaggerConfig
-from pipeline.encoders import SpecialIds
-from pipeline.encoders.chinese_pieces import wordpiece
-from pipeline.read import parse_article
+from pipeline.data.read import parse_article
+from pipeline.entities.taggers.data import LabelReport, tag_text, window_tags
+from pipeline.entities.taggers.windows import cut_windows, join_windows
+from pipeline.entities.tagging import article_text, mention_spans
+from pipeline.nn.encoders import SpecialIds
+from pipeline.nn.encoders.chinese_pieces import wordpiece
+from pipeline.nn.tokenisers import CharacterTokeniser, PieceTokeniser, Tokeniser
 from pipeline.schema import Article
-from pipeline.taggers.data import LabelledText, LabelReport, tag_text, window_tags
-from pipeline.taggers.schemes import SchemeName, ScoredSpan, TagScheme
-from pipeline.taggers.tokens import CharacterTokeniser, PieceTokeniser, Tokeniser
-from pipeline.taggers.windows import cut_windows, join_windows
-from pipeline.tagging import article_text, mention_spans
 from pipeline.text import Document, match_key
+from pipeline.text.spans import LabelledText, SchemeName, ScoredSpan, TagScheme
 
 Row = dict[str, Any]
 

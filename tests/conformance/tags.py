@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pipeline.taggers.data import LabelReport
+from pipeline.entities.taggers.data import LabelReport
 from pipeline.text import match_key
 
 from .framework import Adapter, Given, Tools, equals

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.support.paths import FILES
+
 from .adapters import ADAPTERS, LATER
 from .framework import CaseError, Tools, run_case
 
-PUBLIC = Path(__file__).parents[1] / "data" / "cases.jsonl"
+PUBLIC = FILES / "cases.jsonl"
 REQUIRED = frozenset(
     {
         *("parse", "align", "split", "candidates", "ranker_groups", "ranker_features", "select", "oof"),

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.invented_report import view
+from pipeline.data.read import BadRow, BadRowPolicy, ReadReport, iter_articles, iter_rows
 from pipeline.errors import DataError
 from pipeline.metric import article_scores, emotion_f1, entity_f1, evaluate
-from pipeline.read import BadRow, BadRowPolicy, ReadReport, iter_articles, iter_rows
 from pipeline.report.html.data_files import rounded, write_data
 from pipeline.report.html.markup import HIDDEN, script_json, tag, visible
 from pipeline.schema import EMOTIONS, MAX_ENTITIES, Article, Emotion, Entity

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from pipeline.candidates import CandidateGenerator
 from pipeline.config import CandidateConfig
-from pipeline.dictionary import Matcher
+from pipeline.entities.candidates import CandidateGenerator
 from pipeline.schema import Article
-from pipeline.taggers.schemes import OUTSIDE, Span, TagScheme
 from pipeline.text import Document, default_segmenter, match_key, normalise, split_sentences
+from pipeline.text.dictionary import Matcher
+from pipeline.text.spans import OUTSIDE, Span, TagScheme
 
 from .inputs import Maker, naming
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.entities.rerank import RankedNames
 from pipeline.errors import ArtifactError
 from pipeline.joint import EmotionVoter, NameVotes, OwnRanking, fuse_names, fuse_rankings, winner
-from pipeline.rerank import RankedNames
 from pipeline.schema import EMOTIONS, Emotion
-from pipeline.taggers.schemes import ScoredSpan
+from pipeline.text.spans import ScoredSpan
 
 TEXT = "云杉云杉银杏nova银杏。s7"
 LABELS = [emotion.value for emotion in EMOTIONS]

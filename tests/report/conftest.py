@@ -6,17 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from command_line import TinyRun
-from hostile import HOSTILE_CONTENT, HOSTILE_ID, HOSTILE_TITLE
 
 from benchmarks.chromium import Chromium, find_chromium
 from benchmarks.invented_report import figures, view
 from pipeline.artifacts import RunFolder
-from pipeline.read import iter_articles
+from pipeline.data.read import iter_articles
 from pipeline.report import Report, build_report
 from pipeline.report.build import Analyst
 from pipeline.report.html import write_html
 from pipeline.schema import Article, Emotion, Entity
+from tests.support.command_line import TinyRun
+from tests.support.hostile import HOSTILE_CONTENT, HOSTILE_ID, HOSTILE_TITLE
 
 N_ARTICLES = 130
 """Three files of articles."""

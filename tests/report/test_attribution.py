@@ -5,11 +5,11 @@ from collections import Counter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outcomes import NEG, NORM, POS, outcome, outcomes
 
 from pipeline.report.attribution import REASONS, Attribution, count_losses, first_loss, reasons
 from pipeline.report.outcome import Outcome
 from pipeline.schema import Entity
+from tests.support.outcomes import NEG, NORM, POS, outcome, outcomes
 
 
 def predicted(found: Outcome, *, spurious: int = 0) -> list[Entity]:

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 import pytest
-from command_line import TinyRuns
 
 from pipeline.artifacts import RunFolder
 from pipeline.report import Report
 from pipeline.report.compare_runs import STATES, compare_runs
 from pipeline.report.terminal import comparison_text
 from pipeline.schema import Article
+from tests.support.command_line import TinyRuns
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outcomes import POS, outcome, outcomes
 
+from pipeline.entities.rerank import NumberRule, choose
 from pipeline.metric import entity_f1
 from pipeline.report.curves import DEPTHS, Top, recall_at_k, threshold_curve
 from pipeline.report.outcome import Outcome
-from pipeline.rerank import NumberRule, choose
+from tests.support.outcomes import POS, outcome, outcomes
 
 
 def test_recall_counts_gold_names_by_their_place() -> None:

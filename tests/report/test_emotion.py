@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outcomes import NEG, NORM, POS
 from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
 
+from pipeline.emotions.sentiment.scores import Scores, one_hot
 from pipeline.report.emotion import classification, emotion_figures, reliability
 from pipeline.schema import EMOTIONS
-from pipeline.sentiment.scores import Scores, one_hot
+from tests.support.outcomes import NEG, NORM, POS
 
 PAIRS = st.lists(st.tuples(st.sampled_from(EMOTIONS), st.sampled_from(EMOTIONS)), min_size=1, max_size=30)
 

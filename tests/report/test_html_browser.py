@@ -8,12 +8,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from hostile import HOSTILE_CONTENT, HOSTILE_ID, HOSTILE_TITLE
 
 from benchmarks.chromium import Chromium, all_texts, shown_text
 from benchmarks.invented_report import figures, view
 from pipeline.report.html import explain_html, write_html
 from pipeline.report.html.markup import visible
+from tests.support.hostile import HOSTILE_CONTENT, HOSTILE_ID, HOSTILE_TITLE
 
 IS_LOADED = "document.querySelector('#matches').textContent.startsWith('130 of 130')"
 

@@ -5,16 +5,15 @@ import re
 import unicodedata
 import xml.etree.ElementTree as ET
 from html import unescape
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.report.html.markup import HIDDEN, Html, number, script_json, tag, visible
+from tests.support.paths import ASSETS
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=60)
-ASSETS = Path("pipeline/report/html/assets")
 
 
 @given(text=ANY_TEXT)

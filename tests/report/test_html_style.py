@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import re
 from itertools import combinations
-from pathlib import Path
 
 import pytest
 
-ASSETS = Path("pipeline/report/html/assets")
+from tests.support.paths import ASSETS
+
 BASE = (ASSETS / "base.css").read_text(encoding="utf-8")
 PAIRS = re.findall(r"--([\w-]+): (?:light-dark\((#\w{6}), (#\w{6})\)|(#\w{6}));", BASE)
 COLOURS = {name: (light or both, dark or both) for name, light, dark, both in PAIRS}

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from pipeline.errors import ConfigError
 from pipeline.report.html.texts import LANGUAGES, REASONS, STAGES, TEXTS, texts
-
-ASSETS = Path("pipeline/report/html/assets")
+from tests.support.paths import ASSETS
 
 
 def test_both_languages_have_the_same_keys_and_places_to_fill_in() -> None:

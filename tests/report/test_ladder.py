@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from outcomes import NEG, NORM, POS, outcome, outcomes
 
 from pipeline.metric import emotion_f1, entity_f1
 from pipeline.report.ladder import (
@@ -29,6 +28,7 @@ from pipeline.report.ladder import (
 )
 from pipeline.report.outcome import Outcome, Standing
 from pipeline.schema import EMOTIONS, Entity
+from tests.support.outcomes import NEG, NORM, POS, outcome, outcomes
 
 SHARES = np.array([0.5, 0.3, 0.2])
 GOLD = {"松果": POS, "云杉": NEG, "银杏": NORM}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.artifacts import RunFolder
+from pipeline.data.read import iter_articles
 from pipeline.errors import DataError
-from pipeline.read import iter_articles
 from pipeline.report import Report
 from pipeline.report import learning_curve as module
 from pipeline.report.learning_curve import learning_curve, training_files

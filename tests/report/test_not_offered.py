@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.candidates import candidates_for
+from pipeline.entities.candidates import candidates_for
 from pipeline.report.not_offered import not_offered_reason
 from pipeline.schema import Article
 from pipeline.text import Document, default_segmenter, match_key

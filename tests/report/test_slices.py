@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from outcomes import NEG, POS, outcome
 
 from pipeline.report.slices import Facts, KnownNames, bin_name, facts_of, script, slice_rows
 from pipeline.schema import Article
+from tests.support.outcomes import NEG, POS, outcome
 
 KNOWN = KnownNames(dictionary={"松果"}, training={"云杉x"})
 

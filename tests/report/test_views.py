@@ -3,7 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import TinyRuns
 
 from pipeline.artifacts import RunFolder
 from pipeline.report import Report
@@ -12,6 +11,7 @@ from pipeline.report.errors_table import COLUMNS, error_rows, errors_table
 from pipeline.report.terminal import article_text, ladder_text
 from pipeline.schema import Article
 from pipeline.submission import read_table
+from tests.support.command_line import TinyRuns
 
 
 def test_attention_lies_on_the_texts(tiny_runs: TinyRuns, gold: list[Article]) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from pipeline.config import CandidateConfig, Config, load_config
+from pipeline.entities.features import Extractor, FeatureTable, KeyCounts
+from pipeline.entities.pruning import COLUMNS, Pruner
 from pipeline.errors import DataError
-from pipeline.features import Extractor, FeatureTable, KeyCounts
-from pipeline.pruning import COLUMNS, Pruner
 from pipeline.schema import Article, Emotion, Entity
 from pipeline.workflow import candidate_stage
 from pipeline.workflow.candidate_stage import build_table, dictionary_path, fit_extractor

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from command_line import Cli
-from tiny_encoder import tiny_network, write_tiny_encoder
 
 from pipeline.config import load_config
+from pipeline.data.read import iter_articles
 from pipeline.errors import ArtifactError, ConfigError
-from pipeline.read import iter_articles
 from pipeline.workflow.dry_run import plan_training
 from pipeline.workflow.train import TrainRequest
+from tests.support.command_line import Cli
+from tests.support.tiny_encoder import tiny_network, write_tiny_encoder
 
 
 @pytest.fixture(scope="module")

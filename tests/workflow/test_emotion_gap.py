@@ -7,15 +7,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import TinyRun
 
 from benchmarks.emotion_gap import main
+from pipeline.data.read import iter_articles
 from pipeline.errors import DataError
 from pipeline.metric import evaluate
-from pipeline.read import iter_articles
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Emotion, Entity, Prediction, Target
 from pipeline.workflow.emotion_gap import EmotionCounts, EmotionGap, emotion_gap, format_gap
 from pipeline.workflow.predict import Predictor
+from tests.support.command_line import TinyRun
 
 POS, NORM, NEG = EMOTIONS
 ARTICLES = [

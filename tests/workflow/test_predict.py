@@ -6,14 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import TinyRun
 
-from pipeline.candidates import Source
-from pipeline.read import iter_articles
+from pipeline.data.read import iter_articles
+from pipeline.emotions.sentiment.contexts import WeightedSpan
+from pipeline.entities.candidates import Source
 from pipeline.schema import EMOTIONS, Article
-from pipeline.sentiment.contexts import WeightedSpan
 from pipeline.text import match_key
 from pipeline.workflow.predict import Predictor, _in_document
+from tests.support.command_line import TinyRun
 
 
 @pytest.fixture(scope="module")

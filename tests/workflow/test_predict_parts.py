@@ -11,17 +11,17 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from command_line import Cli, Done, TinyRun
-from on_ray import PROGRAM_PATH, needs_ray, ray_actors
 
 from pipeline.artifacts import StoredFolder, open_run
+from pipeline.data.read import BadRowPolicy, iter_articles
 from pipeline.errors import ConfigError, DataError
-from pipeline.ray_engine import ADDRESS, started_ray
-from pipeline.read import BadRowPolicy, iter_articles
+from pipeline.runtime.ray_engine import ADDRESS, started_ray
 from pipeline.submission import SubmissionWriter
 from pipeline.workflow import predict_parts as module
 from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
 from pipeline.workflow.predict_parts import Part, PartsRequest, PartWorker, join_parts, predict_parts
+from tests.support.command_line import Cli, Done, TinyRun
+from tests.support.on_ray import PROGRAM_PATH, needs_ray, ray_actors
 
 pytest.importorskip("pyarrow", reason="pyarrow is not installed (requirements-cluster.txt)")
 

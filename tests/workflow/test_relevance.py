@@ -8,16 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import Cli, TinyRun, TinyRuns
 
 from pipeline.config import Config, load_config
+from pipeline.entities.features.extract import gold_keys
+from pipeline.entities.relevance import COLUMNS
 from pipeline.errors import ArtifactError
-from pipeline.features.extract import gold_keys
-from pipeline.relevance import COLUMNS
 from pipeline.schema import Article, Emotion, Entity
 from pipeline.submission import read_submission
 from pipeline.workflow.candidate_stage import build_pairs, build_table, fit_extractor
 from pipeline.workflow.predict import Predictor
+from tests.support.command_line import Cli, TinyRun, TinyRuns
 
 SMALL = ("embedding_dim=12", "hidden_dim=8", "n_negatives=3", "training.max_epochs=8", "training.batch_size=16")
 OVERRIDES = (

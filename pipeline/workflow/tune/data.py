@@ -10,12 +10,12 @@ from typing import Literal, get_args
 
 from pipeline.artifacts import RunFolder, read_json, read_table, sha256_file
 from pipeline.config import Config
+from pipeline.data.folds import assign_folds, group_articles
+from pipeline.data.read import BadRowPolicy, read_training
+from pipeline.entities.features import FeatureTable
+from pipeline.entities.tagging import out_of_fold_spans
 from pipeline.errors import ArtifactError, ConfigError, DataError
-from pipeline.features import FeatureTable
-from pipeline.folds import assign_folds, group_articles
-from pipeline.read import BadRowPolicy, read_training
 from pipeline.schema import Article, Emotion
-from pipeline.tagging import out_of_fold_spans
 from pipeline.workflow.candidate_stage import build_table
 from pipeline.workflow.out_of_fold import out_of_fold_emotions
 from pipeline.workflow.run_config import load_run_config

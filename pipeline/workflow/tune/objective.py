@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.config import Config
+from pipeline.emotions.sentiment import gold_targets
+from pipeline.emotions.sentiment.members import build_member
+from pipeline.entities.rerank import Calibrator, RankedNames, Ranker, choose
 from pipeline.metric import article_scores
-from pipeline.rerank import Calibrator, RankedNames, Ranker, choose
 from pipeline.schema import EMOTIONS, Article, Emotion, Entity, Target
-from pipeline.sentiment import gold_targets
-from pipeline.sentiment.members import build_member
 from pipeline.text import Document, match_key
 from pipeline.workflow.out_of_fold import gold_by_key
 from pipeline.workflow.tune.data import TFIDF, Metric, RunData

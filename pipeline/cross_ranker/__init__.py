@@ -1,6 +1,0 @@
-"""The second reranking: an encoder reads the best candidates in context; its scores join those of the first."""
-
-from pipeline.cross_ranker.first_ranking import FirstRanking
-from pipeline.cross_ranker.second_ranking import SecondRanking
-
-__all__ = ["FirstRanking", "SecondRanking"]

@@ -1,0 +1,1 @@
+"""Articles and other rows: reading, checking, grouping, cutting into folds."""

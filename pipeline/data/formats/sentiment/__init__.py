@@ -1,0 +1,24 @@
+"""Rows with a sentiment: texts with a label, and texts with marked targets."""
+
+from pipeline.data.formats.sentiment.readers import (
+    CATEGORY,
+    LABEL,
+    TARGET,
+    TARGETS,
+    category_examples,
+    document_examples,
+    target_examples,
+)
+from pipeline.data.formats.sentiment.row import RowKind, SentimentRow
+
+__all__ = [
+    "CATEGORY",
+    "LABEL",
+    "TARGET",
+    "TARGETS",
+    "RowKind",
+    "SentimentRow",
+    "category_examples",
+    "document_examples",
+    "target_examples",
+]

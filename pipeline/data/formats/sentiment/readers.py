@@ -1,0 +1,135 @@
+"""One reader for each form of rows: a decoded row in, labelled examples out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from reprlib import repr as short_repr
+from typing import Any
+
+from pipeline.data.formats.entity_rows import normalised_span
+from pipeline.errors import DataError
+from pipeline.schema import EMOTIONS, Emotion, Target
+from pipeline.text import normalise
+from pipeline.text.normalise import BREAK
+
+TEXT, LABEL, TARGET, TARGETS, CATEGORY, POLARITY, GROUP = (
+    *("text", "label", "target", "targets", "category", "polarity", "group"),
+)
+"""Keys of rows."""
+
+POLARITIES: dict[str, Emotion] = {
+    **{emotion.value.lower(): emotion for emotion in EMOTIONS},
+    "positive": Emotion.POS,
+    "neutral": Emotion.NORM,
+    "negative": Emotion.NEG,
+}
+"""What a polarity may be called, in lower case."""
+
+
+def document_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
+    """Yield the example of ``{"text", "label"}``; a label is text, a number or a truth value.
+
+    Raises:
+        DataError: the row is malformed; the message is the reason, without file and line.
+    """
+    text, label = _text(row), row.get(LABEL)
+    if label is None or not isinstance(label, str | int) or not str(label).strip():
+        raise DataError(f"no {LABEL}" if label is None else f"{LABEL} is {short_repr(label)}, want text or a number")
+    normalised = normalise(text).text
+    yield Target(normalised, 0, 0, "", group=_group(row, normalised), document=normalised), str(label).strip()
+
+
+def target_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
+    """Yield the example of ``{"text", "target", "from", "to", "polarity"}``, or one for each entry of ``targets``.
+
+    Offsets are half-open, in characters of the untouched text. Without them the first occurrence is meant.
+
+    Raises:
+        DataError: the row is malformed; the message is the reason, without file and line.
+    """
+    text = _text(row)
+    normalised = normalise(text)
+    entries = row.get(TARGETS, [row])
+    if not (isinstance(entries, list) and entries and all(isinstance(entry, dict) for entry in entries)):
+        raise DataError(f"{TARGETS} is {short_repr(entries)}, want a list of objects")
+    for entry in entries:
+        start, stop = _place(entry, text)
+        emotion = _polarity(entry)
+        first, last = normalised_span(normalised, start, stop)
+        yield (
+            Target(
+                normalised.text,
+                first,
+                last,
+                text[start:stop],
+                emotion,
+                group=_group(row, normalised.text),
+                mentions=((first, last),) if first < last else (),
+                document=normalised.text,
+            ),
+            emotion.value,
+        )
+
+
+def category_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
+    """Yield the example of ``{"text", "category", "polarity"}``: the category stands as a line above the text.
+
+    So its words are the target of every head, as those of a target in the text are.
+
+    Raises:
+        DataError: the row is malformed; the message is the reason, without file and line.
+    """
+    text, emotion, category = normalise(_text(row)).text, _polarity(row), row[CATEGORY]
+    if not isinstance(category, str) or not (name := normalise(category).text.strip()):
+        raise DataError(f"{CATEGORY} is {short_repr(category)}, want text that is not empty")
+    span = (0, len(name))
+    yield (
+        Target(
+            f"{name}{BREAK}{text}", *span, category, emotion, group=_group(row, text), mentions=(span,), document=text
+        ),
+        emotion.value,
+    )
+
+
+def _text(row: dict[str, Any]) -> str:
+    text = row.get(TEXT)
+    if not isinstance(text, str):
+        raise DataError(f"{TEXT} is not text but {short_repr(text)}" if TEXT in row else f"no {TEXT}")
+    if not text.strip():
+        raise DataError(f"{TEXT} is empty")
+    return text
+
+
+def _group(row: dict[str, Any], normalised: str) -> str:
+    """Return what ties rows together: their ``group``, or that their texts are one."""
+    group = row.get(GROUP)
+    return group if isinstance(group, str) and group else normalised
+
+
+def _polarity(row: dict[str, Any]) -> Emotion:
+    polarity = row.get(POLARITY)
+    if polarity is None:
+        raise DataError(f"no {POLARITY}")
+    found = POLARITIES.get(polarity.strip().lower()) if isinstance(polarity, str) else None
+    if found is None:
+        raise DataError(f"{POLARITY} {short_repr(polarity)} is not one of {', '.join(EMOTIONS)}")
+    return found
+
+
+def _place(row: dict[str, Any], text: str) -> tuple[int, int]:
+    """Return the half-open place of the target in the untouched text."""
+    name, start, stop = row.get(TARGET), row.get("from"), row.get("to")
+    if not (isinstance(name, str) and name.strip()):
+        raise DataError(f"{TARGET} is {short_repr(name)}, want text" if TARGET in row else f"no {TARGET}")
+    if start is None and stop is None:
+        start = text.find(name)
+        if start < 0:
+            raise DataError(f"the {TARGET} {short_repr(name)} is not in the {TEXT}")
+        return start, start + len(name)
+    if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= len(text):
+        raise DataError(f"{TARGET} {short_repr(name)} lies at [{start}, {stop}), the {TEXT} has {len(text)} characters")
+    if text[start:stop] != name:
+        raise DataError(
+            f"the {TEXT} reads {short_repr(text[start:stop])} at [{start}, {stop}), the {TARGET} {short_repr(name)}"
+        )
+    return start, stop

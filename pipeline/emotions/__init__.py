@@ -1,0 +1,1 @@
+"""Stage two: how an article feels about a name."""

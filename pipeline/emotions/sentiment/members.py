@@ -1,0 +1,136 @@
+"""The contract of stage two's models, the table that builds them, and the row that every one has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
+
+import numpy as np
+
+from pipeline.artifacts import atomic_write_json, read_json
+from pipeline.config import Config
+from pipeline.emotions.sentiment.contexts import WeightedSpan, gold_emotions
+from pipeline.emotions.sentiment.scores import Probs, one_hot
+from pipeline.registry import HEADS, unknown_name
+from pipeline.schema import Target
+
+if TYPE_CHECKING:
+    from pipeline.nn.loop import JsonLinesLog
+
+
+LINEAR = ("tfidf", "tfidf_words", "tfidf_nb")
+"""Members on TF-IDF: logistic regression on n-grams of characters, on those of words, and one on n-grams of characters
+that naive Bayes has scaled."""
+
+
+class Member(Protocol):
+    """A model of the emotion toward a target."""
+
+    @property
+    def stops_early(self) -> bool:
+        """True: training needs development examples, and the average of the fold models predicts.
+
+        False: a model fitted once more, on all examples, predicts.
+        """
+        ...
+
+    def fit(self, examples: Sequence[Target], dev: Sequence[Target]) -> Self:
+        """Learn from labelled examples; ``dev`` is empty unless ``stops_early``."""
+        ...
+
+    def predict_proba(self, examples: Sequence[Target]) -> Probs:
+        """Return the probability of each emotion."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write safetensors and JSON files, nothing that runs code when it is read."""
+        ...
+
+    def load(self, folder: Path) -> Self:
+        """Read what ``save`` wrote."""
+        ...
+
+
+@runtime_checkable
+class Attentive(Protocol):
+    """A member that can tell what it looked at."""
+
+    def attention(self, examples: Sequence[Target]) -> list[list[WeightedSpan]]:
+        """Return weighted spans of each example's text; every list is empty where the model has no attention."""
+        ...
+
+
+class Majority:
+    """Gives every example the emotions' shares in training."""
+
+    stops_early: ClassVar[bool] = False
+
+    def fit(self, examples: Sequence[Target], dev: Sequence[Target] = ()) -> Self:
+        """Count the emotions."""
+        self.shares_ = one_hot(gold_emotions(examples)).mean(0)
+        return self
+
+    def predict_proba(self, examples: Sequence[Target]) -> Probs:
+        """Repeat the shares."""
+        return np.tile(self.shares_, (len(examples), 1))
+
+    def save(self, folder: Path) -> None:
+        """Write the shares."""
+        atomic_write_json(folder / "shares.json", self.shares_.tolist())
+
+    def load(self, folder: Path) -> Self:
+        """Read the shares."""
+        self.shares_ = np.array(read_json(folder / "shares.json"))
+        return self
+
+
+def build_member(
+    name: str, config: Config, *, seed: int = 0, log: JsonLinesLog | None = None, start: Path | None = None
+) -> Member:
+    """Construct an unfitted member: ``majority``, one of ``LINEAR`` or a head.
+
+    Args:
+        name: as in ``sentiment.members``.
+        config: its options.
+        seed: of a head's first weights and training.
+        log: gets a JSON line for each epoch of a head.
+        start: folder of the same head, saved; its training begins there.
+
+    Raises:
+        ConfigError: no such member.
+    """
+    if name == "majority":
+        return Majority()
+    if name in LINEAR:
+        from pipeline.emotions.sentiment.linear import (  # sklearn, and torch below, import slowly
+            fit_naive_bayes,
+            fit_softmax,
+        )
+        from pipeline.emotions.sentiment.tfidf import Tfidf
+
+        return Tfidf(
+            tokens="word" if name == "tfidf_words" else "char",
+            fit_linear=fit_naive_bayes if name == "tfidf_nb" else fit_softmax,
+            class_weight_power=config.sentiment.class_weight_power,
+        )
+    if name in HEADS:
+        from pipeline.emotions.sentiment.head_model import HeadModel
+
+        return HeadModel(name, config, seed=seed, log=log, start=start)
+    raise unknown_name("sentiment member", name, {"majority": "", **dict.fromkeys(LINEAR, ""), **HEADS})
+
+
+def check_member(name: str, config: Config) -> None:
+    """Find now what would stop ``fit``: an unknown member, an encoder or a file of vectors that cannot be read.
+
+    Raises:
+        ConfigError: no such member, or options that do not go together.
+        DataError: the file of vectors is missing or damaged.
+        ArtifactError: the encoder cannot be loaded.
+    """
+    build_member(name, config)
+    if name in HEADS:
+        from pipeline.emotions.sentiment.head_model import HeadModel
+
+        HeadModel(name, config).classifier.check()

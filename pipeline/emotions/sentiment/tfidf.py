@@ -1,0 +1,136 @@
+"""N-grams of characters or words and a linear classifier: small, fast, and what heads have to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save
+from scipy import sparse
+from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
+
+from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.emotions.sentiment.contexts import gold_emotions
+from pipeline.emotions.sentiment.linear import FitLinear, fit_softmax
+from pipeline.emotions.sentiment.ngrams import NgramCounter, WordCounter, word_ngrams
+from pipeline.emotions.sentiment.scores import Probs, class_weights, softmax
+from pipeline.schema import Target
+from pipeline.text import match_key
+
+PLACEHOLDER = "\ue000"
+"""Stands for the target in its context, so that n-grams say "target + verb"; private use, in no article."""
+
+FIELD_WEIGHTS = {"context": 1.0, "document": 1.4, "name": 0.5}
+"""Fields of an example, and their weight against each other (chosen by cross-validation, as what follows for
+characters; not tuned for words)."""
+NGRAMS = (1, 3)
+"""Shortest and longest n-gram of characters."""
+MIN_COUNT = {"char": 10, "word": 5}
+"""Examples that must hold an n-gram of a text; fewer (1 in 200) where there are few examples."""
+
+Tokens = Literal["char", "word"]
+
+
+class Tfidf:
+    """TF-IDF of the target's context, of the whole text and of the name, side by side, into a linear classifier.
+
+    Args:
+        tokens: what n-grams of context and text are made of; those of the name are of characters in any case.
+        fit_linear: how the classifier is fitted.
+        class_weight_power: emotions weigh (1 / frequency) ** power.
+    """
+
+    stops_early: ClassVar[bool] = False
+
+    def __init__(
+        self, *, tokens: Tokens = "char", fit_linear: FitLinear = fit_softmax, class_weight_power: float = 0.0
+    ) -> None:
+        self.tokens: Tokens = tokens
+        self.fit_linear = fit_linear
+        self.class_weight_power = class_weight_power
+
+    def fit(self, examples: Sequence[Target], dev: Sequence[Target] = ()) -> Self:
+        """Fit the n-grams, their weights and the classifier."""
+        self.weighings_: dict[str, _Weighing] = {}
+        for field, column in _columns(examples).items():
+            tokens = self._tokens_of(field)
+            min_count = 1 if field == "name" else min(MIN_COUNT[tokens], 1 + len(examples) // 200)
+            self.weighings_[field] = _Weighing.fit(column, tokens, min_count)
+        gold = gold_emotions(examples)
+        weights = class_weights(gold, power=self.class_weight_power)
+        self.coefficients_, self.intercept_ = self.fit_linear(self._features(examples), gold, weights)
+        return self
+
+    def predict_proba(self, examples: Sequence[Target]) -> Probs:
+        """Return the probability of each emotion."""
+        return softmax(self._features(examples) @ self.coefficients_ + self.intercept_)
+
+    def save(self, folder: Path) -> None:
+        """Write the n-grams as JSON and the numbers as safetensors."""
+        terms = {field: weighing.terms for field, weighing in self.weighings_.items()}
+        arrays = {f"idf.{field}": weighing.idf for field, weighing in self.weighings_.items()}
+        arrays |= {"coefficients": self.coefficients_, "intercept": self.intercept_}
+        atomic_write_json(folder / "terms.json", terms)
+        atomic_write_bytes(folder / "model.safetensors", save(arrays))
+
+    def load(self, folder: Path) -> Self:
+        """Read what ``save`` wrote."""
+        arrays = load_file(folder / "model.safetensors")
+        terms = read_json(folder / "terms.json")
+        self.weighings_ = {
+            field: _Weighing(terms[field], arrays[f"idf.{field}"], self._tokens_of(field)) for field in terms
+        }
+        self.coefficients_, self.intercept_ = arrays["coefficients"], arrays["intercept"]
+        return self
+
+    def _tokens_of(self, field: str) -> Tokens:
+        return "char" if field == "name" else self.tokens
+
+    def _features(self, examples: Sequence[Target]) -> sparse.csr_matrix:
+        parts = []
+        for field, column in _columns(examples).items():
+            rows = {text: row for row, text in enumerate(dict.fromkeys(column))}
+            once = self.weighings_[field].transform(list(rows))  # the targets of an article share its text
+            parts.append(once[[rows[text] for text in column]] * FIELD_WEIGHTS[field])
+        return sparse.hstack(parts, format="csr")
+
+
+def _columns(examples: Sequence[Target]) -> dict[str, list[str]]:
+    return {
+        "context": [_mask_target(example) for example in examples],
+        "document": [example.document or example.text for example in examples],
+        "name": [f"{PLACEHOLDER}{match_key(example.name)}{PLACEHOLDER}" for example in examples],
+    }
+
+
+def _mask_target(example: Target) -> str:
+    parts = []
+    position = 0
+    for start, stop in example.mentions or ((example.start, example.stop),):
+        parts += [example.text[position:start], PLACEHOLDER]
+        position = stop
+    return "".join([*parts, example.text[position:]])
+
+
+class _Weighing:
+    """N-grams of one field and their weights: what ``TfidfVectorizer`` gives, counted faster."""
+
+    def __init__(self, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> None:
+        self.terms = terms
+        self.idf = idf
+        self._counter = NgramCounter(terms, NGRAMS) if tokens == "char" else WordCounter(terms)
+        self._transformer = TfidfTransformer(sublinear_tf=True)
+        self._transformer.idf_ = idf
+
+    @classmethod
+    def fit(cls, texts: Sequence[str], tokens: Tokens, min_count: int) -> Self:
+        kind = {"analyzer": "char", "ngram_range": NGRAMS} if tokens == "char" else {"analyzer": word_ngrams}
+        vectorizer = TfidfVectorizer(**kind, lowercase=False, min_df=min_count)
+        vectorizer.fit(texts)
+        return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_, tokens)
+
+    def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
+        return self._transformer.transform(self._counter.transform(texts), copy=False)

@@ -1,0 +1,1 @@
+"""Stage one: which names are an article's core entities."""

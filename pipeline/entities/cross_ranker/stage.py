@@ -1,0 +1,143 @@
+"""The cross-ranker as a stage: one model a fold and one on all articles, each saved as soon as it is done."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from pipeline.artifacts import stage_key
+from pipeline.config import Config, CrossConfig
+from pipeline.entities.cross_ranker.inputs import CandidateList
+from pipeline.runtime.fold_training import MODEL, FoldTask, train_folds
+
+if TYPE_CHECKING:
+    from pipeline.entities.cross_ranker.model import CrossModel
+
+COMBINING = ("combine", "n_estimators")
+"""Options that change nothing in the networks."""
+
+
+@dataclass(frozen=True)
+class TrainingList:
+    """The candidates of a training article: the best of the first reranking, and every gold one beyond them."""
+
+    article: CandidateList
+    """The ``n_best`` best first, in the order of their ranks."""
+    labels: np.ndarray
+    """float32 (n_candidates,): 1 for gold entities."""
+    n_best: int
+
+    @property
+    def best(self) -> CandidateList:
+        """The candidates that are scored: chosen without a look at the labels."""
+        article = self.article
+        return CandidateList(article.text, article.content_start, article.keys[: self.n_best])
+
+
+class CrossStage:
+    """Scores each article's best candidates.
+
+    ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
+    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
+    ``train_folds``.
+
+    Learnt: ``oof_``, float32 (n_best,) log odds of each training article's best candidates, from the model that did
+    not see its fold; ``model_``.
+
+    Args:
+        config: options of the run; ``config.cross.name`` is not "none".
+        log: file that gets a JSON line for each epoch.
+    """
+
+    def __init__(self, config: Config, *, log: Path | None = None) -> None:
+        self.config = config
+        self.log = log
+
+    def fit(self, lists: Sequence[TrainingList], folds: Sequence[int], *, folder: Path) -> Self:
+        """Train out-of-fold and on all, ``config.workers`` models at a time.
+
+        Args:
+            lists: the training articles.
+            folds: the fold of each.
+            folder: of the stage in the run.
+
+        Raises:
+            DataError: no article has a gold entity among its candidates.
+            ArtifactError: the encoder cannot be had.
+        """
+        options = {name: value for name, value in asdict(self.config.cross).items() if name not in COMBINING}
+        base_key = stage_key(options, self.config.seed, _digest(lists), list(folds))
+        task = _CrossTask(self.config.cross, self.config.seed, base_key, self.log)
+        self.oof_ = train_folds(task, lists, folds, folder=folder, workers=self.config.workers)
+        self.model_ = _load_model(folder / MODEL)
+        return self
+
+    def predict(self, articles: Sequence[CandidateList]) -> list[np.ndarray]:
+        """Return the log odds of each article's candidates: float32 (n_candidates,)."""
+        return self.model_.predict(articles)
+
+    def save(self, folder: Path) -> None:
+        """Write the model that predicts; ``fit`` has done so in its own folder."""
+        self.model_.save(folder / MODEL)
+
+    @classmethod
+    def load(cls, folder: Path, config: Config) -> Self:
+        """Read the model that predicts.
+
+        Raises:
+            ArtifactError: it is missing or damaged.
+        """
+        stage = cls(config)
+        stage.model_ = _load_model(folder / MODEL)
+        return stage
+
+
+@dataclass(frozen=True)
+class _CrossTask(FoldTask[TrainingList, "CrossModel", np.ndarray]):
+    """A cross-ranker that learns from all candidates of a list, and scores the best."""
+
+    name: ClassVar[str] = "cross"
+    results_file: ClassVar[str] = "scores.json.gz"
+
+    config: CrossConfig
+    seed: int
+    base_key: str
+    log: Path | None
+
+    def key(self, fold: int | None) -> str:
+        return stage_key(self.base_key, fold)
+
+    def fit(self, items: list[TrainingList], fold: int | None) -> CrossModel:
+        from pipeline.entities.cross_ranker.model import CrossModel
+        from pipeline.nn.loop import log_to
+
+        seed = zlib.crc32(f"{self.seed}/cross/{fold}".encode())
+        model = CrossModel(self.config, seed=seed, log=log_to(self.log, stage="cross", fold=fold))
+        return model.fit([part.article for part in items], [part.labels for part in items])
+
+    def predict(self, model: CrossModel, items: list[TrainingList]) -> list[Any]:
+        return [scores.tolist() for scores in model.predict([part.best for part in items])]
+
+    def read(self, value: Any) -> np.ndarray:
+        return np.array(value, dtype=np.float32)
+
+
+def _load_model(folder: Path) -> CrossModel:
+    from pipeline.entities.cross_ranker.model import CrossModel  # torch and transformers are costly to import
+
+    return CrossModel.load(folder)
+
+
+def _digest(lists: Sequence[TrainingList]) -> str:
+    digest = hashlib.sha256()
+    for part in lists:
+        article = part.article
+        facts = (article.text, article.content_start, article.keys, part.labels.tolist(), part.n_best)
+        digest.update(repr(facts).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

@@ -1,0 +1,179 @@
+"""LightGBM over the candidates of an article."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+import lightgbm as lgb
+import numpy as np
+
+from pipeline.artifacts import atomic_write_json, atomic_write_text, read_json
+from pipeline.config import RerankConfig
+from pipeline.entities.rerank.negatives import training_rows
+from pipeline.errors import ArtifactError
+
+MINING_TREES, MINING_RATE = 120, 0.1
+"""Of the small model that says which negatives are hard."""
+
+
+def group_rows(news_ids: Sequence[str], articles: Sequence[str]) -> tuple[np.ndarray, list[tuple[str, int]], list[str]]:
+    """Bring rows of one article together, as ranking objectives demand.
+
+    Args:
+        news_ids: article of each row, in any order.
+        articles: all articles, with rows or without.
+
+    Returns:
+        A stable order of the rows; (article, number of rows) in the order of ``articles``, none of
+        them zero; the articles without a row.
+    """
+    place = {news_id: index for index, news_id in enumerate(articles)}
+    places = np.fromiter((place[news_id] for news_id in news_ids), np.int64, len(news_ids))
+    sizes = np.bincount(places, minlength=len(articles))
+    groups = [(news_id, int(size)) for news_id, size in zip(articles, sizes, strict=True) if size]
+    empty = [news_id for news_id, size in zip(articles, sizes, strict=True) if not size]
+    return np.argsort(places, kind="stable"), groups, empty
+
+
+def clean_matrix(matrix: np.ndarray) -> np.ndarray:
+    """Return the matrix with infinities as NaN, which every split sends to its default side."""
+    matrix = np.asarray(matrix, dtype=np.float32)
+    return np.where(np.isfinite(matrix), matrix, np.float32(np.nan))
+
+
+class Ranker:
+    """Gradient-boosted trees, averaged over ``n_bags`` seeds.
+
+    With ``n_hard_negatives`` a small model is fitted first, on all rows; its scores of the same rows decide which
+    negatives the trees learn from. No other article takes part in that, so what is held out stays unseen.
+
+    Training is single-threaded: results do not depend on threads, and folds run side by side instead.
+    """
+
+    def __init__(self, config: RerankConfig, *, seed: int) -> None:
+        self.config = config
+        self.seed = seed
+
+    def fit(self, matrices: Sequence[np.ndarray], labels: Sequence[np.ndarray], names: Sequence[str]) -> Ranker:
+        """Fit on the candidates of several articles, one matrix and one 0/1 vector each."""
+        pairs = [(matrix, label) for matrix, label in zip(matrices, labels, strict=True) if len(label)]
+        stacked = clean_matrix(np.vstack([matrix for matrix, _ in pairs]))
+        gold, sizes = np.concatenate([label for _, label in pairs]), [len(label) for _, label in pairs]
+        self.names_ = list(names)
+        data = self._dataset(stacked, gold, sizes)
+        if self.config.n_hard_negatives:
+            options = {**self._parameters(0), "learning_rate": MINING_RATE, "extra_trees": False}
+            miner = lgb.train(options, data, num_boost_round=MINING_TREES)
+            rows, sizes = training_rows(
+                np.asarray(miner.predict(stacked, raw_score=True, num_threads=1)),
+                gold,
+                sizes,
+                n_hard=self.config.n_hard_negatives,
+                share=self.config.other_negatives,
+                seed=self.seed,
+            )
+            data = self._dataset(stacked[rows], gold[rows], sizes)
+        self.boosters_ = [
+            lgb.train(self._parameters(bag), data, num_boost_round=self.config.n_estimators)
+            for bag in range(self.config.n_bags)
+        ]
+        return self
+
+    def _dataset(self, matrix: np.ndarray, labels: np.ndarray, sizes: Sequence[int]) -> lgb.Dataset:
+        return lgb.Dataset(
+            matrix,
+            label=labels,
+            group=list(sizes) if self.config.objective != "binary" else None,
+            feature_name=self.names_,
+            params={"verbose": -1, "num_threads": 1},
+            free_raw_data=False,
+        )
+
+    def _parameters(self, bag: int) -> dict[str, object]:
+        config = self.config
+        return {
+            "objective": config.objective,
+            "learning_rate": config.learning_rate,
+            "num_leaves": config.num_leaves,
+            "min_data_in_leaf": config.min_child_samples,
+            "feature_fraction": config.feature_fraction,
+            "bagging_fraction": config.bagging_fraction,
+            "bagging_freq": 1,
+            "lambda_l2": config.reg_lambda,
+            "extra_trees": config.extra_trees,
+            "seed": self.seed + 1000 * bag,
+            "deterministic": True,
+            "force_col_wise": True,
+            "num_threads": 1,
+            "verbose": -1,
+        }
+
+    def score(self, matrix: np.ndarray) -> np.ndarray:
+        """Return raw scores (log odds, or ranking scores), averaged over the bags: float64 (n_rows,)."""
+        if not len(matrix):
+            return np.zeros(0)
+        cleaned = clean_matrix(matrix)
+        scores = [booster.predict(cleaned, raw_score=True, num_threads=1) for booster in self.boosters_]
+        return np.mean(scores, axis=0)
+
+    def contributions(self, matrix: np.ndarray) -> np.ndarray:
+        """Return the SHAP values of each feature, averaged over the bags: float64 (n_rows, n_features).
+
+        With the trees' expected score they sum to ``score`` (Lundberg et al., arXiv:1802.03888; LightGBM's own code).
+        """
+        if not len(matrix):
+            return np.zeros((0, len(self.names_)))
+        cleaned = clean_matrix(matrix)
+        values = [booster.predict(cleaned, pred_contrib=True, num_threads=1) for booster in self.boosters_]
+        return np.mean(values, axis=0)[:, :-1]
+
+    def importance(self, kind: Literal["gain", "split"] = "gain") -> dict[str, float]:
+        """Return each feature's total gain (or number of splits), the largest first."""
+        totals = np.sum([booster.feature_importance(kind) for booster in self.boosters_], axis=0)
+        pairs = zip(self.names_, totals.tolist(), strict=True)
+        return dict(sorted(pairs, key=lambda pair: (-pair[1], pair[0])))
+
+    def save(self, folder: Path) -> None:
+        """Write the trees in LightGBM's text format, and the feature names in order."""
+        for bag, booster in enumerate(self.boosters_):
+            atomic_write_text(folder / _model_name(bag), booster.model_to_string())
+        atomic_write_json(folder / "features.json", self.names_)
+        atomic_write_json(folder / "importance.json", self.importance())
+
+    @classmethod
+    def load(cls, folder: Path, config: RerankConfig, *, seed: int) -> Ranker:
+        """Read what ``save`` wrote.
+
+        Raises:
+            ArtifactError: a file is missing or damaged, or names other features than the trees.
+        """
+        ranker = cls(config, seed=seed)
+        ranker.names_ = read_json(folder / "features.json")
+        ranker.boosters_ = []
+        for bag in range(config.n_bags):
+            path = folder / _model_name(bag)
+            try:
+                booster = lgb.Booster(model_str=path.read_text(encoding="utf-8"))
+            except (OSError, lgb.basic.LightGBMError) as error:
+                raise ArtifactError(f"{path}: cannot be read: {error}") from error
+            if booster.feature_name() != ranker.names_:
+                raise ArtifactError(f"{path}: its features are not those of {folder / 'features.json'}")
+            ranker.boosters_.append(booster)
+        return ranker
+
+    def check_features(self, names: Sequence[str]) -> None:
+        """Refuse columns in another order or number than in training.
+
+        Raises:
+            ArtifactError: they differ; the first difference is named.
+        """
+        if list(names) != self.names_:
+            differing = [(want, have) for want, have in zip(self.names_, names, strict=False) if want != have]
+            detail = f"{differing[0][0]!r} was trained, {differing[0][1]!r} given" if differing else "their number"
+            raise ArtifactError(f"features differ from those the reranker was trained on: {detail}")
+
+
+def _model_name(bag: int) -> str:
+    return "model.txt" if bag == 0 else f"model-{bag}.txt"

@@ -1,0 +1,83 @@
+"""Tagger on a pre-trained encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Self
+
+from torch import Tensor
+
+from pipeline.config import MAX_POSITIONS, TaggerConfig
+from pipeline.entities.taggers.base import Tagger
+from pipeline.entities.taggers.batches import TagBatch
+from pipeline.errors import ArtifactError
+from pipeline.nn.encoders import encoder_folder, load_encoder, restore_encoder
+from pipeline.nn.encoders.fine_tune import fine_tuning_groups, freeze_lowest
+from pipeline.nn.encoders.states import hidden_states
+from pipeline.nn.tokenisers import PieceTokeniser, Tokeniser
+from pipeline.text.spans import TagScheme
+
+
+class BertTagger(Tagger):
+    """A pre-trained encoder whose last states are classified.
+
+    Paper: Devlin et al., NAACL 2019, arXiv:1810.04805. Additions: an optional CRF; learning rates that fall from
+    layer to layer towards the input (Howard and Ruder, ACL 2018, arXiv:1801.06146); lowest layers may be frozen.
+
+    Args:
+        encoder: a transformers model that maps ids, mask and segments to hidden states.
+        scheme: the tags.
+        config: output layer, dropout, frozen layers.
+    """
+
+    tokeniser = PieceTokeniser
+
+    def __init__(self, encoder: Any, scheme: TagScheme, config: TaggerConfig) -> None:
+        super().__init__(encoder.config.hidden_size, scheme, config)
+        self.encoder = encoder
+        freeze_lowest(encoder, config.freeze_layers, option="tagger.freeze_layers")
+
+    @classmethod
+    def fit_tokeniser(cls, texts: Iterable[str], config: TaggerConfig) -> Tokeniser:
+        """Take the encoder's own tokeniser."""
+        return PieceTokeniser.of_encoder(encoder_folder(config.encoder))
+
+    @classmethod
+    def create(cls, tokeniser: Tokeniser, scheme: TagScheme, config: TaggerConfig) -> Self:
+        """Start from the encoder's weights.
+
+        Raises:
+            ArtifactError: the encoder cannot be loaded, or reads shorter texts than the configuration asks for.
+        """
+        encoder = load_encoder(encoder_folder(config.encoder), n_tokens=len(tokeniser))
+        longest = getattr(encoder.config, "max_position_embeddings", MAX_POSITIONS)
+        asked = max(config.window_tokens, config.train_window_tokens) + config.title_tokens + 3
+        if asked > longest:
+            raise ArtifactError(
+                f"encoder {config.encoder} reads {longest} tokens, tagger.window_tokens and title_tokens need {asked}"
+            )
+        return cls(encoder, scheme, config)
+
+    @classmethod
+    def restore(cls, folder: Path, tokeniser: Tokeniser, scheme: TagScheme, config: TaggerConfig) -> Self:
+        """Build the encoder from its saved configuration, without weights."""
+        return cls(restore_encoder(folder), scheme, config)
+
+    def save_shape(self, folder: Path) -> None:
+        """Write the encoder's configuration."""
+        self.encoder.config.save_pretrained(folder)
+
+    def states(self, batch: TagBatch) -> Tensor:
+        """Return the states of the encoder's last layer: (batch, seq_len, hidden)."""
+        return hidden_states(self.encoder, batch.tokens, batch.mask, batch.segments)
+
+    def parameter_groups(self, config: TaggerConfig) -> list[dict[str, Any]]:
+        """Return a group for each depth of the encoder, and one for what is on top."""
+        return fine_tuning_groups(
+            self,
+            self.encoder,
+            encoder_rate=config.encoder_learning_rate,
+            rate=config.training.learning_rate,
+            layer_decay=config.layer_decay,
+        )

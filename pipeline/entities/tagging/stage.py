@@ -1,0 +1,203 @@
+"""The tagger as a stage: one model a fold and one on all articles, each saved as soon as it is done."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import zlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+
+from pipeline.artifacts import read_json, sha256_file, stage_key
+from pipeline.config import Config, TaggerConfig
+from pipeline.entities.tagging.spans import article_text
+from pipeline.errors import DataError
+from pipeline.runtime.fold_training import DONE, MODEL, FoldTask, is_done, mark_done, read_results, train_folds
+from pipeline.text import Document
+from pipeline.text.spans import LabelledText, ScoredSpan
+
+if TYPE_CHECKING:
+    from pipeline.entities.taggers.model import TaggerModel
+
+logger = logging.getLogger(__name__)
+
+PRETRAINED, SPANS = "pretrained", "spans.json.gz"
+"""Names in the stage's folder, beside those of ``fold_training``: of the pre-trained tagger, of a fold's spans."""
+
+
+class TaggerStage:
+    """Scores spans of articles.
+
+    ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
+    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
+    ``train_folds``.
+
+    Learnt: ``oof_``, the scored spans of each training article from the model that did not see its fold; ``model_``.
+
+    Args:
+        config: options of the run; ``config.tagger.name`` is not "none".
+        labels: labels of the spans; the single "" for core entities whatever the emotion.
+        label_weight: see ``TaggerModel``.
+        log: file that gets a JSON line for each epoch.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        labels: Sequence[str] = ("",),
+        label_weight: float | None = None,
+        log: Path | None = None,
+    ) -> None:
+        self.config = config
+        self.labels = tuple(labels)
+        self.label_weight = label_weight
+        self.log = log
+
+    def fit(self, texts: Sequence[LabelledText], folds: Sequence[int], *, folder: Path) -> Self:
+        """Train out-of-fold and on all, ``config.workers`` models at a time.
+
+        Args:
+            texts: the training articles (``gold_text``). Those without any marked span take no part in training:
+                their core entities are there, but under another name.
+            folds: the fold of each.
+            folder: of the stage in the run.
+
+        Raises:
+            DataError: no article has a marked span, or a NER file cannot be read.
+            ArtifactError: the encoder cannot be had.
+        """
+        n_marked = sum(bool(text.spans) for text in texts)
+        if not n_marked:
+            raise DataError("no training article names one of its core entities: there is nothing to learn to tag")
+        logger.info("tagger: %d of %d articles name none of their core entities", len(texts) - n_marked, len(texts))
+        options, seed = self.config.tagger, self.config.seed
+        task = _TaggerTask(
+            options,
+            self.labels,
+            self.label_weight,
+            seed,
+            base_key=stage_key(asdict(options), self.labels, self.label_weight, seed, _digest(texts), list(folds)),
+            start=self._pretrain(folder / PRETRAINED),
+            log=self.log,
+        )
+        self.oof_ = train_folds(task, texts, folds, folder=folder, workers=self.config.workers)
+        self.model_ = _load_model(folder / MODEL, self.labels)
+        return self
+
+    def predict(self, documents: Sequence[Document]) -> list[list[ScoredSpan]]:
+        """Return the scored spans of each article: offsets into ``document.text``, in order, possibly overlapping."""
+        return self.model_.predict([article_text(document) for document in documents])
+
+    def save(self, folder: Path) -> None:
+        """Write the model that predicts; ``fit`` has done so in its own folder."""
+        self.model_.save(folder / MODEL)
+
+    @classmethod
+    def load(cls, folder: Path, config: Config, *, labels: Sequence[str] = ("",)) -> Self:
+        """Read the model that predicts.
+
+        Raises:
+            ArtifactError: it is missing or damaged, or tags other labels.
+        """
+        stage = cls(config, labels=labels)
+        stage.model_ = _load_model(folder / MODEL, labels)
+        return stage
+
+    def _pretrain(self, folder: Path) -> Path | None:
+        """Train on rows with marked entities, unless that was done before; return the model's folder."""
+        options = self.config.tagger
+        if not options.ner_files:
+            return None
+        files = [Path(file) for file in options.ner_files]
+        if missing := [file for file in files if not file.is_file()]:
+            raise DataError(f"{missing[0]}: no such file (tagger.ner_files)")
+        key = stage_key(asdict(options), self.config.seed, [sha256_file(file) for file in files])
+        if not is_done(folder, key):
+            from pipeline.data.formats.entity_rows import read_ner_rows
+            from pipeline.entities.taggers.model import TaggerModel
+            from pipeline.nn.loop import log_to
+
+            rows = [row for file in files for row in read_ner_rows(file, with_types=False)]
+            training = replace(options.training, max_epochs=options.ner_epochs)
+            model = TaggerModel(
+                replace(options, training=training),
+                seed=self.config.seed,
+                threads=self.config.workers,
+                log=log_to(self.log, stage="tagger", fold="pretraining"),
+            )
+            model.fit(rows).save(folder)
+            mark_done(folder, key)
+        return folder
+
+
+@dataclass(frozen=True)
+class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
+    """A tagger that learns from the articles with marked spans, from ``start`` on where that is given."""
+
+    name: ClassVar[str] = "tagger"
+    results_file: ClassVar[str] = SPANS
+
+    config: TaggerConfig
+    labels: tuple[str, ...]
+    label_weight: float | None
+    seed: int
+    base_key: str
+    start: Path | None
+    log: Path | None
+
+    def key(self, fold: int | None) -> str:
+        return stage_key(self.base_key, fold, read_json(self.start / DONE) if self.start else None)
+
+    def select(self, items: list[LabelledText]) -> list[LabelledText]:
+        return [text for text in items if text.spans]
+
+    def fit(self, items: list[LabelledText], fold: int | None) -> TaggerModel:
+        from pipeline.entities.taggers.model import TaggerModel
+        from pipeline.nn.loop import log_to
+
+        seed = zlib.crc32(f"{self.seed}/tagger/{fold}".encode())
+        order = np.random.default_rng(seed).permutation(len(items))
+        n_dev = round(len(items) * self.config.dev_fraction)
+        dev, rest = ([items[index] for index in part] for part in (order[:n_dev], order[n_dev:]))
+        start = _load_model(self.start, None) if self.start else None
+        log = log_to(self.log, stage="tagger", fold=fold)
+        model = TaggerModel(self.config, labels=self.labels, label_weight=self.label_weight, seed=seed, log=log)
+        return model.fit(rest, dev, start=start)
+
+    def predict(self, model: TaggerModel, items: list[LabelledText]) -> list[Any]:
+        return model.predict(items)
+
+    def read(self, value: Any) -> list[ScoredSpan]:
+        return _spans(value)
+
+
+def out_of_fold_spans(folder: Path, folds: Sequence[int]) -> list[list[ScoredSpan]]:
+    """Return what ``TaggerStage.oof_`` was when it was trained.
+
+    Args:
+        folder: of the stage in the run.
+        folds: the fold of each training article, in their order then.
+
+    Raises:
+        ArtifactError: the spans of a fold are missing or damaged.
+    """
+    return read_results(folder, folds, file=SPANS, read=_spans)
+
+
+def _spans(value: Any) -> list[ScoredSpan]:
+    return [ScoredSpan(*span) for span in value]
+
+
+def _load_model(folder: Path, labels: Sequence[str] | None) -> TaggerModel:
+    from pipeline.entities.taggers.model import TaggerModel  # torch and transformers are costly to import
+
+    return TaggerModel.load(folder, labels=labels)
+
+
+def _digest(texts: Sequence[LabelledText]) -> str:
+    return hashlib.sha256(repr(list(texts)).encode("utf-8", "surrogatepass")).hexdigest()

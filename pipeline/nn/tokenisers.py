@@ -1,0 +1,147 @@
+"""Text to token ids with exact places: single characters from a fitted vocabulary, or pieces of an encoder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple, Protocol, Self
+
+import numpy as np
+from tokenizers import Tokenizer
+
+from pipeline.artifacts import atomic_write_json, atomic_write_text, read_json
+from pipeline.errors import ArtifactError
+from pipeline.nn.encoders import SpecialIds, load_tokenizer, read_tokenizer
+from pipeline.nn.vocab import PADDING, UNKNOWN, Vocabulary, tokenise
+
+FIRST, SEPARATOR = "[CLS]", "[SEP]"
+"""Tokens of the character vocabulary that no text yields."""
+
+
+class Tokens(NamedTuple):
+    """Token ``i`` is ``text[starts[i]:stops[i]]``, never empty and never beginning or ending with a blank."""
+
+    ids: np.ndarray
+    """int32 (n_tokens,)."""
+    starts: np.ndarray
+    """int32 (n_tokens,), never falling."""
+    stops: np.ndarray
+    """int32 (n_tokens,), never falling."""
+
+
+class Tokeniser(Protocol):
+    """Cuts a text into tokens. A token that is not in the vocabulary keeps its place and gets the unknown id."""
+
+    special: SpecialIds
+
+    def __len__(self) -> int:
+        """Number of ids."""
+        ...
+
+    def __call__(self, text: str) -> Tokens:
+        """Cut a normalised text; no special tokens are added."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Write everything ``load`` needs."""
+        ...
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what ``save`` wrote."""
+        ...
+
+
+class CharacterTokeniser:
+    """Characters, and whole runs of Latin letters and digits (``vocab.tokenise``), for networks from random weights."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.vocabulary = vocabulary
+        first, separator = vocabulary.encode([FIRST, SEPARATOR])
+        self.special = SpecialIds(PADDING, UNKNOWN, first, separator)
+
+    @classmethod
+    def fit(cls, texts: Iterable[str]) -> Self:
+        """Take the tokens that occur at least twice."""
+        return cls(Vocabulary([FIRST, SEPARATOR, *Vocabulary.build(texts).tokens]))
+
+    def __len__(self) -> int:
+        return len(self.vocabulary)
+
+    def __call__(self, text: str) -> Tokens:
+        """Cut a normalised text."""
+        found = tokenise(text)
+        return _tokens(self.vocabulary.encode(found.forms), found.starts, found.stops)
+
+    def save(self, folder: Path) -> None:
+        """Write the vocabulary."""
+        self.vocabulary.save(folder / "vocab.json")
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read the vocabulary.
+
+        Raises:
+            ArtifactError: the file is missing or no such vocabulary.
+        """
+        vocabulary = Vocabulary.load(folder / "vocab.json")
+        if vocabulary.tokens[:2] != [FIRST, SEPARATOR]:
+            raise ArtifactError(f"{folder / 'vocab.json'}: begins with {vocabulary.tokens[:2]}, want [CLS] and [SEP]")
+        return cls(vocabulary)
+
+
+class PieceTokeniser:
+    """The pieces of an encoder's own tokeniser.
+
+    Args:
+        tokenizer: of the ``tokenizers`` package; its offsets are characters of the text.
+        special: ids of its special tokens.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, special: SpecialIds) -> None:
+        self.tokenizer = tokenizer
+        self.special = special
+
+    @classmethod
+    def of_encoder(cls, folder: Path) -> Self:
+        """Load the tokeniser of an encoder's folder.
+
+        Raises:
+            ArtifactError: see ``load_tokenizer``.
+        """
+        return cls(*load_tokenizer(folder))
+
+    def __len__(self) -> int:
+        return int(self.tokenizer.get_vocab_size())
+
+    def __call__(self, text: str) -> Tokens:
+        """Cut a text; blanks at the edges of a piece are left to no token."""
+        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        kept = []
+        for piece, (start, stop) in zip(encoding.ids, encoding.offsets, strict=True):
+            form = text[start:stop]
+            trimmed = form.strip()
+            if trimmed:
+                start += len(form) - len(form.lstrip())
+                kept.append((piece, start, start + len(trimmed)))
+        ids, starts, stops = zip(*kept, strict=True) if kept else ((), (), ())
+        return _tokens(ids, starts, stops)
+
+    def save(self, folder: Path) -> None:
+        """Write the tokeniser and the ids of its special tokens."""
+        atomic_write_text(folder / "tokenizer.json", self.tokenizer.to_str())
+        atomic_write_json(folder / "special_ids.json", asdict(self.special))
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Read what ``save`` wrote.
+
+        Raises:
+            ArtifactError: a file is missing or damaged.
+        """
+        return cls(read_tokenizer(folder / "tokenizer.json"), SpecialIds(**read_json(folder / "special_ids.json")))
+
+
+def _tokens(ids: Iterable[int], starts: Iterable[int], stops: Iterable[int]) -> Tokens:
+    return Tokens(*(np.fromiter(part, np.int32) for part in (ids, starts, stops)))

@@ -1,0 +1,1 @@
+"""How work is run: over processes, over a cluster, fold by fold."""

@@ -1,0 +1,139 @@
+"""Ray as the engine of work over articles: what ``parallel.map_chunks`` does in processes, here or on a cluster."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pipeline.errors import ConfigError, PipelineError
+from pipeline.runtime.parallel import CHUNKS_AHEAD, Item, Result, chunked
+
+MAX_RESTARTS = 3
+"""Lost processes that are replaced, for each worker; their chunks are answered again."""
+
+ADDRESS = "RAY_ADDRESS"
+"""Environment variable with the address of a cluster; without it Ray is started on this machine, and stopped again."""
+
+
+class RayWorker:
+    """One of Ray's processes, with the resource of its work, loaded with the first chunk."""
+
+    def __init__(self, folder: Path, load: Callable[[], Any]) -> None:
+        self._folder, self._load = folder, load
+
+    @cached_property
+    def _resource(self) -> Any:
+        enter_folder(self._folder)
+        return self._load()
+
+    def run(self, work: Callable[[Any, list[Item]], Sequence[Result]], chunk: list[Item]) -> Sequence[Result]:
+        """Work on a chunk."""
+        return work(self._resource, chunk)
+
+
+class RayChunkMap:
+    """``parallel.map_chunks`` on Ray: same arguments, same results, same order.
+
+    Args:
+        ray: the package, started.
+    """
+
+    def __init__(self, ray: Any) -> None:
+        self._ray = ray
+
+    def __call__(
+        self,
+        work: Callable[[Any, list[Item]], Sequence[Result]],
+        items: Iterable[Item],
+        *,
+        load: Callable[[], Any],
+        workers: int,
+        chunk_size: int,
+    ) -> Iterator[Result]:
+        """Yield ``work(resource, chunk)`` for every chunk, item by item and in order, each worker a Ray actor.
+
+        Raises:
+            PipelineError: what a worker raised, such as ArtifactError where it cannot load.
+            PipelineError: a worker was lost more than ``MAX_RESTARTS`` times.
+        """
+        ray = self._ray
+        actor = ray.remote(num_cpus=1, max_restarts=MAX_RESTARTS, max_task_retries=MAX_RESTARTS)(RayWorker)
+        pool = [actor.remote(Path.cwd(), load) for _ in range(workers)]
+        pending: deque[Any] = deque()
+        try:
+            for number, chunk in enumerate(chunked(items, chunk_size)):
+                pending.append(pool[number % workers].run.remote(work, chunk))
+                if len(pending) == workers * CHUNKS_AHEAD:
+                    yield from ray.get(pending.popleft())
+            while pending:
+                yield from ray.get(pending.popleft())
+        except ray.exceptions.RayTaskError as error:
+            raise error.cause from error
+        except ray.exceptions.ActorDiedError as error:
+            raise PipelineError("a Ray worker was lost too often (out of memory?)", hint="use fewer workers") from error
+        finally:
+            for worker in pool:  # the next map needs their processors
+                ray.kill(worker)
+
+
+@contextmanager
+def started_ray(workers: int, *, for_data: bool = False) -> Iterator[Any]:
+    """Start Ray here with one processor a worker, or join the cluster of RAY_ADDRESS; leave it in the end.
+
+    On a cluster the program and the working folder must lie at the same paths on every machine.
+
+    Args:
+        workers: processors, where Ray is started here.
+        for_data: Ray Data will be used: Ray would warn of how that starts actors, on standard error.
+
+    Raises:
+        ConfigError: Ray is not installed, or the cluster cannot be reached.
+    """
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # it would report to its makers
+    if for_data:
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")
+    try:
+        import ray
+    except ImportError as error:
+        raise ConfigError(
+            "--engine ray: Ray is not installed", hint="pip install -r requirements-cluster.txt"
+        ) from error
+    quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
+    try:
+        if ADDRESS in os.environ:
+            ray.init(**quiet)
+        else:
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+    except (ConnectionError, RuntimeError, ValueError) as error:
+        raise ConfigError(f"Ray cannot be started or reached: {error}") from error
+    try:
+        yield ray
+    finally:
+        ray.shutdown()
+
+
+@contextmanager
+def ray_chunk_map(workers: int) -> Iterator[RayChunkMap]:
+    """Lend the map for as long as Ray runs; see ``started_ray``."""
+    with started_ray(workers) as ray:
+        yield RayChunkMap(ray)
+
+
+def enter_folder(folder: Path) -> None:
+    """Let relative paths mean in this process what they mean in the one that was started by hand.
+
+    Raises:
+        ConfigError: this machine has no such folder.
+    """
+    try:
+        os.chdir(folder)
+    except OSError as error:
+        raise ConfigError(
+            f"{folder}: not on the machine of a Ray worker",
+            hint="start the program in a folder that all machines share",
+        ) from error

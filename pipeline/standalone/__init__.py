@@ -1,0 +1,1 @@
+"""The same models on other people's rows, without articles."""

@@ -1,0 +1,1 @@
+"""Sentiment heads on labelled texts and targets (`run.py compare heads`)."""

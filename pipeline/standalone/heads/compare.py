@@ -1,0 +1,335 @@
+"""Heads side by side on labelled rows: each trained with several seeds, all on the same rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
+from tqdm import tqdm
+
+from pipeline.artifacts import DataFile, StageTimer
+from pipeline.config import Config
+from pipeline.data.formats.sentiment import RowKind, SentimentRow
+from pipeline.emotions.classifier.estimator import HeadClassifier
+from pipeline.emotions.heads.base import Head
+from pipeline.errors import ConfigError, DataError, PipelineError
+from pipeline.registry import HEADS, resolve
+from pipeline.runtime.parallel import deaf_children
+from pipeline.schema import EMOTIONS
+from pipeline.standalone.heads.label_scores import LabelScores
+from pipeline.standalone.heads.results import MAJORITY, Attention, HeadResult, HeadSummary, ResultFile, summarise
+from pipeline.standalone.heads.rows import SentimentFile, read_rows
+
+logger = logging.getLogger(__name__)
+
+UNUSED = ("seed", "n_folds", "workers", "candidates", "tagger", "rerank")
+"""Options that change nothing here."""
+
+
+@dataclass(frozen=True)
+class HeadComparison:
+    """What is compared on what.
+
+    Args:
+        train: labelled rows.
+        dev: rows that choose the epoch. None: they are cut from train by group, others for each seed, alike for all
+            heads.
+        test: rows that are scored, and looked at for nothing else.
+        classes: of all rows.
+        data: the files, with checksums.
+        config: options of heads, training and sentiment; its seed is the first of the seeds.
+        heads: names.
+        n_seeds: trainings of each head.
+        held_out: share of the only file that became ``test``; None where test is a file of its own.
+        n_shown: test rows of which the attention is kept, from the first seed of each head that has attention.
+    """
+
+    train: Sequence[SentimentRow]
+    dev: Sequence[SentimentRow] | None
+    test: Sequence[SentimentRow]
+    classes: Sequence[str]
+    data: Sequence[DataFile]
+    config: Config
+    heads: Sequence[str]
+    n_seeds: int
+    held_out: float | None = None
+    n_shown: int = 0
+
+    @property
+    def seeds(self) -> range:
+        """The seeds of every head."""
+        return range(self.config.seed, self.config.seed + self.n_seeds)
+
+    @cached_property
+    def key(self) -> str:
+        """Names data and options: results of equal keys belong into one table."""
+        text = json.dumps(self.description, sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """What the key is made of: checksums of the files and every option that matters."""
+        options = {name: value for name, value in self.config.to_dict().items() if name not in UNUSED}
+        options["head"].pop("states_cache")  # holds what is computed otherwise
+        split_seed = None if self.held_out is None else self.config.seed
+        return {
+            "data": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in self.data],
+            "held_out": self.held_out,
+            "split_seed": split_seed,
+            "n_shown": self.n_shown,
+            "options": options,
+        }
+
+
+def load_comparison(
+    train: Path,
+    test: Path | None,
+    *,
+    config: Config,
+    dev: Path | None = None,
+    heads: Sequence[str] | None = None,
+    n_seeds: int = 3,
+    held_out: float = 0.2,
+    n_shown: int = 0,
+) -> HeadComparison:
+    """Read the rows and check that the heads can read them.
+
+    Args:
+        train: labelled rows of any form.
+        test: rows of the same form; None holds part of train out, by group.
+        config: options.
+        dev: rows of the same form that choose the epoch; None cuts them from train.
+        heads: names; None takes ``fitting_heads``.
+        n_seeds: trainings of each head.
+        held_out: share of the groups that is held out where there is no test file.
+        n_shown: test rows of which the attention is kept.
+
+    Raises:
+        ConfigError: an unknown head, one that needs a target which the rows lack, or options that do not go together.
+        DataError: rows are malformed, of two forms, or of too few classes or texts; or a file of vectors is.
+        ArtifactError: an encoder cannot be loaded.
+    """
+    names = None if heads is None else list(dict.fromkeys(heads))
+    for name in names or ():
+        _uses_target(name)  # better now than after the files were read
+    paths = [path for path in (train, dev, test) if path]
+    files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars) for path in paths]
+    kind = files[0].kind
+    _require_one_form(files)
+    if not kind.has_targets and (lost := [name for name in names or () if _uses_target(name)]):
+        baselines = [name for name in HEADS if not _uses_target(name)]
+        raise ConfigError(
+            f"{train}: rows of texts and labels name no target, which {', '.join(lost)} must have",
+            hint=f"document baselines: {', '.join(baselines)}",
+        )
+    names = names or fitting_heads(config, has_targets=kind.has_targets)
+    classifiers = [HeadClassifier(name, config, classes=files[0].classes) for name in names]  # checks the options
+    for classifier in {_head(one.name).needs_encoder: one for one in classifiers}.values():
+        classifier.check()
+    dev_rows = files[1].rows if dev else None
+    rest, tested = (
+        (files[0].rows, files[-1].rows) if test else cut_by_group(files[0].rows, fraction=held_out, seed=config.seed)
+    )
+    _warn_of_overlap([*rest, *(dev_rows or ())], tested)
+    return HeadComparison(
+        train=rest,
+        dev=dev_rows,
+        test=tested,
+        classes=_classes(files, rest),
+        data=[DataFile.of(file.path, rows=len(file.rows)) for file in files],
+        config=config,
+        heads=names,
+        n_seeds=n_seeds,
+        held_out=None if test else held_out,
+        n_shown=n_shown,
+    )
+
+
+def compare(comparison: HeadComparison, kept: ResultFile, *, workers: int = 1) -> list[HeadSummary]:
+    """Train and score each head with each seed, and return the table; the majority row comes first.
+
+    What ``kept`` has of this comparison is not done again, and what is done is kept at once.
+
+    Args:
+        comparison: what is compared.
+        kept: results so far.
+        workers: trainings at a time, each in a process of its own if more than one. Figures do not depend on it.
+    """
+    jobs = [(head, seed) for seed in comparison.seeds for head in comparison.heads]
+    done = kept.results(comparison.key)
+    kept.describe(comparison.key, {**comparison.description, "classes": list(comparison.classes)})
+    missing = [job for job in jobs if job not in done]
+    if len(missing) < len(jobs):
+        logger.info("%d of %d trainings are done already", len(jobs) - len(missing), len(jobs))
+    with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc="compare", unit="head", disable=None) as bar:
+        for result in _run(comparison, missing, workers):
+            done[result.head, result.seed] = result
+            kept.add(comparison.key, result)
+            bar.update()
+            if bar.disable:
+                logger.info(
+                    "%s, seed %d: accuracy %.4f, macro-F1 %.4f, %.0f s",
+                    *(result.head, result.seed, result.accuracy, result.macro_f1, result.seconds),
+                )
+    kept.write()
+    asked = [done[head, seed] for head in comparison.heads for seed in comparison.seeds]
+    return [HeadSummary.of([majority(comparison)]), *summarise(asked)]
+
+
+def majority(comparison: HeadComparison) -> HeadResult:
+    """Score the answer that is most frequent in training."""
+    counts = Counter(row.label for row in comparison.train)
+    answer = max(comparison.classes, key=lambda name: counts[name])  # the first of equals
+    scores = _scores([answer] * len(comparison.test), comparison.test, comparison.classes)
+    return HeadResult(MAJORITY, comparison.config.seed, scores.accuracy, scores.macro_f1, scores.f1)
+
+
+def fitting_heads(config: Config, *, has_targets: bool) -> list[str]:
+    """Return the heads that are compared where none is named: target heads, or document baselines without targets.
+
+    Heads that need an encoder are among them only where the others read one as well: they take much longer.
+    """
+    heads = {name: _head(name) for name in HEADS}
+    with_encoder = config.head.embedding == "encoder"
+    return [
+        name
+        for name, kind in heads.items()
+        if kind.uses_target == has_targets and (with_encoder or not kind.needs_encoder)
+    ]
+
+
+def cut_by_group(
+    rows: Sequence[SentimentRow], *, fraction: float, seed: int
+) -> tuple[list[SentimentRow], list[SentimentRow]]:
+    """Hold a share of the groups out, at least one; return the rest and the part held out.
+
+    Raises:
+        DataError: all rows are of one group.
+    """
+    groups = sorted({row.example.group for row in rows})
+    if len(groups) < 2:
+        raise DataError(f"{rows[0].where}: all rows are of one text: none can be held out")
+    n_held_out = min(len(groups) - 1, max(1, round(len(groups) * fraction)))
+    chosen = {groups[index] for index in np.random.default_rng(seed).permutation(len(groups))[:n_held_out]}
+    parts: tuple[list[SentimentRow], list[SentimentRow]] = ([], [])
+    for row in rows:
+        parts[row.example.group in chosen].append(row)
+    return parts
+
+
+def train_and_score(comparison: HeadComparison, head: str, seed: int) -> HeadResult:
+    """Train one head with one seed, its epoch chosen by development rows, and score it on the test rows."""
+    options = comparison.config.sentiment
+    with StageTimer() as timer:
+        rest, dev = comparison.train, comparison.dev
+        if dev is None:
+            rest, dev = cut_by_group(rest, fraction=options.dev_fraction, seed=seed)
+        model = HeadClassifier(head, comparison.config, classes=comparison.classes, seed=seed)
+        model.fit(*_columns(rest), *_columns(dev))
+        answers = _answers(model, comparison.test)
+        dev_scores = _scores(_answers(model, dev), dev, comparison.classes)
+    scores = _scores(answers, comparison.test, comparison.classes)
+    n_shown = comparison.n_shown if seed == comparison.seeds[0] else 0
+    return HeadResult(
+        head=head,
+        seed=seed,
+        accuracy=scores.accuracy,
+        macro_f1=scores.macro_f1,
+        f1=scores.f1,
+        dev_accuracy=dev_scores.accuracy,
+        n_parameters=model.n_parameters,
+        seconds=round(timer.seconds, 3),
+        attention=_attention(model, comparison.test[:n_shown], answers),
+    )
+
+
+def _run(comparison: HeadComparison, jobs: Sequence[tuple[str, int]], workers: int) -> Iterator[HeadResult]:
+    """Yield the results as they come."""
+    if workers == 1 or len(jobs) < 2:
+        yield from (train_and_score(comparison, head, seed) for head, seed in jobs)
+        return
+    finished = False
+    try:
+        with deaf_children():
+            pool = Parallel(n_jobs=min(workers, len(jobs)), return_as="generator_unordered", pre_dispatch="n_jobs")
+            results = pool(delayed(train_and_score)(comparison, head, seed) for head, seed in jobs)
+        yield from results
+        finished = True
+    except BrokenProcessPool as error:
+        raise PipelineError("a worker process died (out of memory?)", hint="use fewer workers") from error
+    finally:
+        if not finished:  # what is being trained is of no use to anybody
+            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+
+
+def _uses_target(name: str) -> bool:
+    return _head(name).uses_target
+
+
+def _head(name: str) -> type[Head]:
+    return resolve(HEADS, name, kind="head")
+
+
+def _columns(rows: Sequence[SentimentRow]) -> tuple[list[Any], list[str]]:
+    return [row.example for row in rows], [row.label for row in rows]
+
+
+def _answers(model: HeadClassifier, rows: Sequence[SentimentRow]) -> list[str]:
+    probs = model.predict_proba([row.example for row in rows])
+    return [model.classes[column] for column in probs.argmax(1)]
+
+
+def _scores(answers: Sequence[str], rows: Sequence[SentimentRow], classes: Sequence[str]) -> LabelScores:
+    return LabelScores.of(answers, [row.label for row in rows], classes)
+
+
+def _attention(model: HeadClassifier, rows: Sequence[SentimentRow], answers: Sequence[str]) -> list[Attention]:
+    weights = model.attention([row.example for row in rows]) if rows else None
+    return [
+        Attention(
+            row.example.text,
+            [round(float(weight), 6) for weight in found],
+            (row.example.start, row.example.stop),
+            row.label,
+            answer,
+        )
+        for row, found, answer in zip(rows, weights or [], answers, strict=False)
+    ]
+
+
+def _require_one_form(files: Sequence[SentimentFile]) -> None:
+    first = files[0]
+    for other in files[1:]:
+        if other.kind is not first.kind:
+            raise DataError(f"{first.path} holds {first.kind} rows, {other.path} {other.kind} rows")
+
+
+def _classes(files: Sequence[SentimentFile], train: Sequence[SentimentRow]) -> list[str]:
+    """Return the classes; those of documents are what training has, emotions what any file has."""
+    learnt = {row.label for row in train}
+    if len(learnt) < 2:
+        raise DataError(f"{files[0].path}: every training row is {', '.join(learnt)}: there is nothing to tell apart")
+    if files[0].kind is RowKind.DOCUMENT:
+        for row in (row for file in files for row in file.rows):
+            if row.label not in learnt:
+                raise DataError(f"{row.where}: label {row.label!r} is in no training row ({', '.join(sorted(learnt))})")
+        return sorted(learnt)
+    found = {name for file in files for name in file.classes}
+    return [emotion.value for emotion in EMOTIONS if emotion in found]
+
+
+def _warn_of_overlap(train: Sequence[SentimentRow], test: Sequence[SentimentRow]) -> None:
+    seen = {row.example.document for row in train}
+    if shared := {row.example.document for row in test} & seen:
+        logger.warning("%d of the test texts are in the training rows as well", len(shared))

@@ -1,0 +1,1 @@
+"""Taggers on rows with marked spans (`run.py tag`)."""
