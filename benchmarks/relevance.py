@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import iter_articles, read_training
 from pipeline.entities.features import FeatureTable
 from pipeline.entities.relevance import RelevanceStage, with_relevance
-from pipeline.entities.rerank import RerankStage
+from pipeline.entities.rerank import RerankStage, choose
 from pipeline.entities.tagging import out_of_fold_spans
 from pipeline.metric import paired_difference
 from pipeline.registry import MATCHERS
@@ -109,11 +110,13 @@ def with_scores(table: FeatureTable, scores: Sequence[np.ndarray]) -> FeatureTab
 
 def answers(table: FeatureTable, fold_of: Sequence[int], config: Config) -> Answers:
     """Rerank out-of-fold: newsId to the chosen entities as match keys. No emotion is asked for: all are POS."""
-    stage = RerankStage(config.rerank, seed=config.seed).fit(table, fold_of, workers=config.workers)
+    with TemporaryDirectory() as folder:
+        stage = RerankStage(config.rerank, seed=config.seed)
+        stage.fit(table, fold_of, folder=Path(folder), workers=config.workers)
     chosen = {}
     for index, news_id in enumerate(table.news_ids):
         keys = table.keys[index]
-        rows = stage.choose(stage.oof_probs_[index], keys, table.firsts[index])
+        rows = choose(stage.oof_probs_[index], keys, table.firsts[index], stage.rule_)
         chosen[news_id] = [Entity(keys[row], Emotion.POS) for row in rows]
     return chosen
 

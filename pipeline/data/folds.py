@@ -4,21 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeVar
-
-from joblib import Parallel, delayed
-from tqdm import tqdm
+from collections.abc import Iterable, Mapping
 
 from pipeline.data.near_duplicates import NearDuplicates
 from pipeline.errors import DataError
-from pipeline.runtime.parallel import deaf_children
 from pipeline.schema import Article
-
-Item = TypeVar("Item")
-Model = TypeVar("Model")
-Result = TypeVar("Result")
 
 
 def group_articles(articles: Iterable[Article]) -> dict[str, str]:
@@ -62,67 +52,6 @@ def assign_folds(groups: Mapping[str, str], *, n_folds: int, seed: int) -> dict[
         fold_of_group[group] = fold
         fold_sizes[fold] += sizes[group]
     return {news_id: fold_of_group[group] for news_id, group in groups.items()}
-
-
-@dataclass(frozen=True)
-class OutOfFold(Generic[Model, Result]):
-    """What ``out_of_fold`` gives back."""
-
-    results: list[Result]
-    """One for each item, in their order, from the model that did not see the item's fold."""
-    models: tuple[Model, ...]
-    """One for each fold, where they were asked for."""
-
-
-def out_of_fold(
-    items: Sequence[Item],
-    folds: Sequence[int],
-    *,
-    fit: Callable[[list[Item], int], Model],
-    apply: Callable[[Model, list[Item]], Sequence[Result]],
-    workers: int = 1,
-    keep_models: bool = False,
-    description: str = "folds",
-) -> OutOfFold[Model, Result]:
-    """Fit on all folds but one and apply to that one, for each fold in turn.
-
-    Args:
-        items: articles, or anything else that belongs to one article.
-        folds: the fold of each item.
-        fit: gets the items of the other folds and the number of the fold held out; returns a model.
-        apply: gets the model and the items held out; returns one result for each, in order.
-        workers: folds worked on at a time, each in a process of its own if more than one. The results
-            are the same for any number, provided that ``fit`` draws no unseeded random numbers.
-        keep_models: whether the models are returned (with several workers they must be picklable).
-        description: label of the progress bar.
-
-    Raises:
-        ValueError: ``folds`` does not fit ``items`` or names a single fold, or ``apply`` returned too few or
-            too many results.
-    """
-    if len(folds) != len(items):
-        raise ValueError(f"{len(items)} items but {len(folds)} folds")
-    names = sorted(set(folds))
-    if len(names) < 2:
-        raise ValueError(f"out-of-fold scores need at least 2 folds, got {names}")
-    held_out = {name: [index for index, fold in enumerate(folds) if fold == name] for name in names}
-
-    def run(name: int) -> tuple[Model | None, Sequence[Result]]:
-        model = fit([item for item, fold in zip(items, folds, strict=True) if fold != name], name)
-        results = apply(model, [items[index] for index in held_out[name]])
-        return (model if keep_models else None), results
-
-    with deaf_children():
-        jobs = Parallel(n_jobs=min(workers, len(names)), return_as="generator")(delayed(run)(name) for name in names)
-    models: list[Model] = []
-    by_index: dict[int, Result] = {}
-    for name, (model, results) in zip(names, tqdm(jobs, desc=description, total=len(names), disable=None), strict=True):
-        if len(results) != len(held_out[name]):
-            raise ValueError(f"fold {name}: {len(results)} results for {len(held_out[name])} items")
-        by_index.update(zip(held_out[name], results, strict=True))
-        if keep_models:
-            models.append(model)
-    return OutOfFold([by_index[index] for index in range(len(items))], tuple(models))
 
 
 def _seeded_hash(name: str, seed: int) -> bytes:

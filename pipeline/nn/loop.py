@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import copy
-import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any, Protocol, Self, TypeVar
 
 import torch
@@ -19,10 +16,10 @@ from accelerate.utils import DistributedDataParallelKwargs, set_seed
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from pipeline.artifacts import write_errors
 from pipeline.config import TrainingConfig
 from pipeline.errors import ConfigError
-from pipeline.runtime.processes import from_main, is_main, leave_group_at_exit
+from pipeline.runtime.epoch_log import EpochReport
+from pipeline.runtime.processes import from_main, leave_group_at_exit
 
 
 class Movable(Protocol):
@@ -47,23 +44,6 @@ class Batches(Protocol[B_co]):
     def epoch(self, number: int) -> Iterator[B_co]:
         """Yield the batches of an epoch."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class EpochReport:
-    """Where training stands after an epoch."""
-
-    epoch: int
-    step: int
-    loss: float
-    """Mean over the batches of the epoch."""
-    learning_rate: float
-    """At the end of the epoch."""
-    figure: float
-    """The development figure; higher is better."""
-    is_best: bool
-    seconds: float
-    """Since training began."""
 
 
 def train(
@@ -184,38 +164,6 @@ def warmup_then_linear(n_steps: int, warmup_fraction: float) -> Callable[[int], 
         return max(0.0, (n_steps - step) / max(1, n_steps - warmup))
 
     return factor
-
-
-class JsonLinesLog:
-    """Appends one JSON object a line, each in a single write: processes may share the file.
-
-    Args:
-        path: made with its folder if missing.
-        context: values written with every line (the model's name, the fold).
-    """
-
-    def __init__(self, path: Path, **context: Any) -> None:
-        self.path = path
-        self.context = context
-
-    def __call__(self, report: EpochReport | Mapping[str, Any]) -> None:
-        """Append a report; of several processes that train together the first does.
-
-        Raises:
-            ConfigError: the disk refuses.
-        """
-        if not is_main():
-            return
-        values = asdict(report) if isinstance(report, EpochReport) else report
-        with write_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
-
-
-def log_to(path: Path | None, **context: Any) -> JsonLinesLog | None:
-    """Return a log that writes ``context`` with every line, or None where no log is wanted."""
-    return JsonLinesLog(path, **context) if path is not None else None
 
 
 def compute_device() -> torch.device:

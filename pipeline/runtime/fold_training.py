@@ -1,21 +1,23 @@
-"""Training fold by fold: one model a fold and one on all items, each saved as soon as it is done."""
+"""Training fold by fold: one model per fold and one on all items, each saved as soon as it is done."""
 
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from tqdm import tqdm
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json, stage_key
 from pipeline.errors import ArtifactError
+from pipeline.runtime.epoch_log import JsonLinesLog, log_to
 from pipeline.runtime.parallel import map_chunks
 from pipeline.runtime.processes import side_by_side
 
@@ -36,6 +38,7 @@ Model = TypeVar("Model", bound=Savable)
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
 class FoldTask(ABC, Generic[Item, Model, Result]):
     """What a stage trains in each fold.
 
@@ -43,14 +46,43 @@ class FoldTask(ABC, Generic[Item, Model, Result]):
     its fold alone: ``fit`` seeds whatever is random, and runs on a fixed number of threads.
     """
 
-    name: ClassVar[str]
-    """Label of the progress bar."""
+    stage: ClassVar[str]
+    """Name of the stage, in logs and as label of the progress bar."""
     results_file: ClassVar[str]
     """Name of a fold's file of results; it ends with ``.json.gz``."""
+    seed: int
+    """Of the run."""
+    base_key: str
+    """Hash of all that every model rests on: options, items and folds."""
+    log: Path | None
+    """File that gets a JSON line for each epoch."""
 
-    @abstractmethod
+    @property
+    def label(self) -> str:
+        """What the task's models are called beside those of other tasks: in seeds and logs."""
+        return self.stage
+
+    @property
+    def is_network(self) -> bool:
+        """Whether a launcher's processes share each training, so that only one runs at a time."""
+        return True
+
+    @property
+    def keeps_fold_models(self) -> bool:
+        """Whether the models of the folds are saved, too, because they predict."""
+        return False
+
     def key(self, fold: int | None) -> str:
         """Return a hash of all that the model without this fold, or (None) the one on all items, rests on."""
+        return stage_key(self.base_key, fold)
+
+    def seed_of(self, fold: int | str | None) -> int:
+        """Return the seed of a training; it depends on run, task and fold alone."""
+        return zlib.crc32(f"{self.seed}/{self.label}/{fold}".encode())
+
+    def epochs_of(self, fold: int | str | None) -> JsonLinesLog | None:
+        """Return what the epochs of a training are told to."""
+        return log_to(self.log, stage=self.stage, model=self.label, fold=fold)
 
     def select(self, items: list[Item]) -> list[Item]:
         """Return those of the items that a model is trained on: all of them, unless overridden.
@@ -75,6 +107,50 @@ class FoldTask(ABC, Generic[Item, Model, Result]):
         """Return the result that was written as this value; a ValueError or TypeError means that it is damaged."""
 
 
+class FoldStage(ABC, Generic[Item, Model, Result]):
+    """A stage of one model per fold and one on all items, which predicts.
+
+    Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
+    ``train_folds``.
+
+    Learnt: ``oof_``, the result of each training item from the model that did not see its fold; ``model_``.
+    """
+
+    oof_: list[Result]
+    model_: Model
+
+    @abstractmethod
+    def read_model(self, folder: Path) -> Model:
+        """Read the model that predicts; imports what is costly to import.
+
+        Raises:
+            ArtifactError: it is missing or damaged, or does not fit the options.
+        """
+
+    def train(
+        self,
+        task: FoldTask[Item, Model, Result],
+        items: Sequence[Item],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        workers: int,
+        final: bool = True,
+    ) -> Self:
+        """Train what was not trained before; see ``train_folds``."""
+        self.oof_ = train_folds(task, items, folds, folder=folder, workers=workers, final=final)
+        return self.restore(folder) if final else self
+
+    def restore(self, folder: Path) -> Self:
+        """Read the model that predicts from the folder of the stage.
+
+        Raises:
+            ArtifactError: see ``read_model``.
+        """
+        self.model_ = self.read_model(folder / MODEL)
+        return self
+
+
 def train_folds(
     task: FoldTask[Item, Model, Result],
     items: Sequence[Item],
@@ -86,9 +162,9 @@ def train_folds(
 ) -> list[Result]:
     """Train what was not trained before, and return the result of each item from the model that did not see its fold.
 
-    The model on all items is left in ``folder / MODEL``. Each model is saved once done, with the task's key beside it;
-    it is trained again only if that key has changed. With several workers the trainings run in processes; one that
-    fails stops those that have not finished, what was saved is kept.
+    The model on all items is left in ``folder / MODEL``, what belongs to a fold in ``folder / FOLDS``. Each model is
+    saved once done, with the task's key beside it; it is trained again only if that key has changed. With several
+    workers the trainings run in processes; one that fails stops those that have not finished, what was saved is kept.
 
     Args:
         task: what is trained.
@@ -100,7 +176,8 @@ def train_folds(
         final: whether the model on all items is wanted.
 
     Raises:
-        ValueError: ``folds`` does not fit ``items``.
+        ValueError: ``folds`` does not fit ``items`` or names a single fold, or a task gives too few or too many
+            results.
         DataError: the task finds nothing to learn from.
         ArtifactError: the results of a fold cannot be read.
         PipelineError: a process died.
@@ -108,6 +185,8 @@ def train_folds(
     if len(folds) != len(items):
         raise ValueError(f"{len(items)} items but {len(folds)} folds")
     names = sorted(set(folds))
+    if len(names) < 2:
+        raise ValueError(f"out-of-fold scores need at least 2 folds, got {names}")
     jobs = []
     for fold in (*names, None) if final else names:
         if not is_done(_place(folder, fold), key := task.key(fold)):
@@ -115,9 +194,13 @@ def train_folds(
             held_out = [item for item, other in zip(items, folds, strict=True) if other == fold]
             jobs.append(_Job(fold, key, rest, held_out))
     trainings = map_chunks(
-        _train, jobs, load=partial(_Trainer, task, folder), workers=side_by_side(workers), chunk_size=1
+        _train,
+        jobs,
+        load=partial(_Trainer, task, folder),
+        workers=min(len(jobs) or 1, side_by_side(workers) if task.is_network else workers),
+        chunk_size=1,
     )
-    for _ in tqdm(trainings, desc=task.name, total=len(jobs), unit="model", disable=None):
+    for _ in tqdm(trainings, desc=task.label, total=len(jobs), unit="model", disable=None):
         pass
     return read_results(folder, folds, file=task.results_file, read=task.read)
 
@@ -136,6 +219,14 @@ def read_results(folder: Path, folds: Sequence[int], *, file: str, read: Callabl
     """
     found = {fold: iter(_read(_place(folder, fold) / file, read, folds.count(fold))) for fold in sorted(set(folds))}
     return [next(found[fold]) for fold in folds]
+
+
+def digest_of(values: Iterable[object]) -> str:
+    """Hash the representations of values, one after the other: what a training rests on, for ``FoldTask.base_key``."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(value if isinstance(value, bytes) else repr(value).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 def is_done(folder: Path, key: str) -> bool:
@@ -170,10 +261,13 @@ class _Trainer(Generic[Item, Model, Result]):
         """Train a model, save it or its results, the marker last, and return their folder."""
         place = _place(self.folder, job.fold)
         model = self.task.fit(job.rest, job.fold)
-        if job.fold is None:
+        if job.fold is None or self.task.keeps_fold_models:
             model.save(place)
-        else:
-            content = json.dumps(self.task.predict(model, job.held_out), ensure_ascii=False)
+        if job.fold is not None:
+            results = self.task.predict(model, job.held_out)
+            if len(results) != len(job.held_out):
+                raise ValueError(f"fold {job.fold}: {len(results)} results for {len(job.held_out)} items")
+            content = json.dumps(results, ensure_ascii=False)
             atomic_write_bytes(place / self.task.results_file, gzip.compress(content.encode(), 6, mtime=0))
         mark_done(place, job.key)
         return place

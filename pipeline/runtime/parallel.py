@@ -6,7 +6,7 @@ import os
 import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -56,6 +56,7 @@ def map_chunks(
     load: Callable[[], Any],
     workers: int,
     chunk_size: int,
+    in_order: bool = True,
 ) -> Iterator[Result]:
     """Yield ``work(resource, chunk)`` for every chunk of the stream, item by item and in order.
 
@@ -68,6 +69,7 @@ def map_chunks(
         load: a picklable function that builds the resource, called once in each process.
         workers: processes.
         chunk_size: items of a chunk.
+        in_order: False yields what is done first, so that no finished work waits for a longer one.
 
     Raises:
         PipelineError: a worker process died.
@@ -89,9 +91,9 @@ def map_chunks(
             with deaf_children():  # a task starts a process while there are too few
                 pending.append(pool.submit(_run, work, chunk))
             if len(pending) >= workers * CHUNKS_AHEAD:
-                yield from pending.popleft().result()
+                yield from _next(pending, in_order=in_order).result()
         while pending:
-            yield from pending.popleft().result()
+            yield from _next(pending, in_order=in_order).result()
         finished = True
     except BrokenProcessPool as error:
         raise PipelineError("a worker process died (out of memory?)", hint="use fewer workers") from error
@@ -101,6 +103,16 @@ def map_chunks(
         if not finished:  # they only read, and nobody waits for what they work on
             for process in started:
                 process.terminate()
+
+
+def _next(pending: deque[Future[Sequence[Result]]], *, in_order: bool) -> Future[Sequence[Result]]:
+    """Take the first of what is being worked on, or the first that is done."""
+    if in_order:
+        return pending.popleft()
+    done, _ = wait(pending, return_when=FIRST_COMPLETED)
+    first = next(future for future in pending if future in done)
+    pending.remove(first)
+    return first
 
 
 @contextmanager

@@ -131,7 +131,7 @@ class Reranking:
 
         Of the first reranking, where an encoder ranks again.
         """
-        return self.stage.ranker_.contributions(ranked.matrix[list(rows)])
+        return self.stage.model_.contributions(ranked.matrix[list(rows)])
 
     def _rank(self, features: ArticleFeatures) -> Ranked:
         candidates, smoothing = features.candidates, self.config.rerank.hit_rate_smoothing
@@ -139,7 +139,7 @@ class Reranking:
         if self.relevance is not None:
             [scores] = self.relevance.predict([article_pairs(candidates, self.config.relevance)])
             names, matrix = with_relevance(names, matrix, scores)
-        self.stage.ranker_.check_features(names)
+        self.stage.model_.check_features(names)
         probs = self.stage.probs(matrix)
         if self.cross is not None:
             keys, firsts = candidates.keys, candidates.firsts

@@ -244,8 +244,7 @@ class _Training:
         save_counts(candidates, counts)
         folds = [self.folds[news_id] for news_id in table.news_ids]
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
-        stage.fit(table, folds, workers=self.config.workers)
-        stage.save(rerank)
+        stage.fit(table, folds, folder=rerank, workers=self.config.workers)
         ranked = _ranked(table, folds, stage.oof_probs_)
         files = [candidates, rerank, *([self.run.stage("relevance")] if self.relevance else [])]
         if self.parts.cross:
@@ -291,7 +290,6 @@ class _Training:
         examples = gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
         stage = SentimentStage(self.config, log=self.run.log_jsonl)
         stage.fit(examples, self.folds, folder=folder, others=self.others)
-        stage.save(folder)
         oof = self.run.oof(self._table("sentiment"))
         write_table(oof, stage.oof_)
         atomic_write_json(

@@ -11,11 +11,11 @@ import pytest
 
 from benchmarks.shuffled_labels import LeakCheck, chance_f1, check_leaks, main, shuffle_labels, table
 from pipeline.config import load_config
-from pipeline.data.folds import OutOfFold
 from pipeline.data.read import read_training
 from pipeline.entities.candidates import CandidateSet
 from pipeline.entities.features import Extractor, FoldedKeyCounts
 from pipeline.metric import entity_f1
+from pipeline.runtime.fold_training import MODEL
 from pipeline.text import match_key
 from tests.support.paths import TINY_ARTICLES
 
@@ -38,9 +38,11 @@ def gold_names_of_all_folds(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Extractor, "candidates", lambda self, article, fold=None, spans=None: candidates(self, article))
 
 
-def fitted_on_everything(items: Any, folds: Any, *, fit: Any, apply: Any, **options: Any) -> OutOfFold[Any, Any]:
-    """Stand in for ``out_of_fold``: the model has seen the articles it is applied to."""
-    return OutOfFold(list(apply(fit(list(items), 0), list(items))), ())
+def fitted_on_everything(task: Any, items: Any, folds: Any, *, folder: Path, **options: Any) -> list[Any]:
+    """Stand in for ``train_folds``: the model has seen the items it is applied to."""
+    model = task.fit(list(items), None)
+    model.save(folder / MODEL)
+    return [task.read(value) for value in task.predict(model, list(items))]
 
 
 def counts_of_what_gold_names_brought(patch: pytest.MonkeyPatch) -> None:
@@ -49,11 +51,11 @@ def counts_of_what_gold_names_brought(patch: pytest.MonkeyPatch) -> None:
 
 
 def reranker_that_saw_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("pipeline.entities.rerank.stage.out_of_fold", fitted_on_everything)
+    patch.setattr("pipeline.runtime.fold_training.train_folds", fitted_on_everything)
 
 
 def emotion_model_that_saw_all(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr("pipeline.emotions.sentiment.stage.out_of_fold", fitted_on_everything)
+    patch.setattr("pipeline.emotions.sentiment.stage.train_folds", fitted_on_everything)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

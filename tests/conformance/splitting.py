@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, ClassVar
 
-from pipeline.data.folds import assign_folds, group_articles, out_of_fold
+from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import parse_article
+from pipeline.runtime.fold_training import FoldTask, train_folds
 from pipeline.text import split_sentences
 
 from .framework import Adapter, Given, Tools, at_least, at_most, equals
@@ -45,18 +47,10 @@ def split(given: Given, tools: Tools) -> Split:
     n_folds, seed = given.first("folds", "n_folds"), given.get("seed", 7)
     folds = assign_folds(groups, n_folds=n_folds, seed=seed)
     rows = [(news_id, f"candidate {number}") for number in range(3) for news_id in ids]
-    seen: dict[int, frozenset[str]] = {}
-    applied: dict[int, frozenset[str]] = {}
-
-    def fit(items: list[Row], fold: int) -> int:
-        seen[fold] = frozenset(news_id for news_id, _ in items)
-        return fold
-
-    def apply(fold: int, items: list[Row]) -> list[Row]:
-        applied[fold] = frozenset(news_id for news_id, _ in items)
-        return items
-
-    out_of_fold(rows, [folds[news_id] for news_id, _ in rows], fit=fit, apply=apply)
+    fold_of = [folds[news_id] for news_id, _ in rows]
+    answers = train_folds(_Noting(seed, "", None), rows, fold_of, folder=tools.tmp_path, workers=1, final=False)
+    seen = {fold: frozenset(ids) for fold, ids, _ in answers}
+    applied = {fold: frozenset(own for other, _, own in answers if other == fold) for fold in seen}
     backwards = group_articles(articles[::-1]) if articles else dict(reversed(groups.items()))
     shuffled = assign_folds(backwards, n_folds=n_folds, seed=seed)
     return Split(
@@ -68,6 +62,35 @@ def split(given: Given, tools: Tools) -> Split:
         seen=seen,
         applied=applied,
     )
+
+
+@dataclass(frozen=True)
+class _Learnt:
+    """What a model has seen."""
+
+    fold: int | None
+    ids: list[str]
+
+    def save(self, folder: Path) -> None:
+        """Nothing is kept."""
+
+
+@dataclass(frozen=True)
+class _Noting(FoldTask[Row, _Learnt, tuple[int, list[str], str]]):
+    """Answers each row with the fold of its model, what that model has seen, and the row's own article."""
+
+    stage: ClassVar[str] = "noting"
+    results_file: ClassVar[str] = "noted.json.gz"
+
+    def fit(self, items: list[Row], fold: int | None) -> _Learnt:
+        return _Learnt(fold, sorted({news_id for news_id, _ in items}))
+
+    def predict(self, model: _Learnt, items: list[Row]) -> list[Any]:
+        return [[model.fold, model.ids, news_id] for news_id, _ in items]
+
+    def read(self, value: Any) -> tuple[int, list[str], str]:
+        fold, ids, own = value
+        return fold, ids, own
 
 
 def _disjoint(found: Split) -> bool:

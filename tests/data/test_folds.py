@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.data.folds import assign_folds, group_articles, out_of_fold
+from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import iter_articles
 from pipeline.errors import DataError
 from pipeline.schema import Article
@@ -96,47 +96,3 @@ def test_folds_do_not_depend_on_the_hash_seed() -> None:
     }
     articles = iter_articles(ROOT / "data" / "sample" / "dev.jsonl")
     assert outputs == {f"{assign_folds(group_articles(articles), n_folds=5, seed=7)}\n".encode()}
-
-
-ITEMS = [10, 11, 12, 13, 14, 15, 16]
-FOLDS = [2, 0, 1, 0, 2, 1, 0]
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_out_of_fold_fits_on_the_others_and_keeps_the_order(workers: int) -> None:
-    found = out_of_fold(
-        ITEMS,
-        FOLDS,
-        fit=lambda train, fold: (fold, set(train)),
-        apply=lambda model, held_out: [(item, model[0], item in model[1], len(model[1])) for item in held_out],
-        workers=workers,
-        keep_models=True,
-    )
-    sizes = Counter(FOLDS)
-    assert found.results == [(item, fold, False, 7 - sizes[fold]) for item, fold in zip(ITEMS, FOLDS, strict=True)]
-    assert [fold for fold, _ in found.models] == [0, 1, 2]
-
-
-def test_out_of_fold_keeps_models_only_when_asked() -> None:
-    found = out_of_fold(ITEMS, FOLDS, fit=lambda train, fold: sum(train), apply=lambda model, held: [model] * len(held))
-    assert found.models == ()
-    assert found.results[0] == sum(ITEMS) - 10 - 14
-
-
-@pytest.mark.parametrize("workers", [1, 2])
-def test_out_of_fold_passes_user_errors_through(workers: int) -> None:
-    def fit(train: list[int], fold: int) -> None:
-        raise DataError("no positive example", hint="label more")
-
-    with pytest.raises(DataError, match="no positive example") as caught:
-        out_of_fold(ITEMS, FOLDS, fit=fit, apply=lambda model, held: held, workers=workers)
-    assert caught.value.hint == "label more"
-
-
-def test_out_of_fold_refuses_what_does_not_fit_together() -> None:
-    with pytest.raises(ValueError, match="2 items but 1 folds"):
-        out_of_fold([1, 2], [0], fit=lambda train, fold: 0, apply=lambda model, held: held)
-    with pytest.raises(ValueError, match="at least 2 folds"):
-        out_of_fold([1, 2], [0, 0], fit=lambda train, fold: 0, apply=lambda model, held: held)
-    with pytest.raises(ValueError, match="fold 0: 0 results for 1 items"):
-        out_of_fold([1, 2], [0, 1], fit=lambda train, fold: 0, apply=lambda model, held: [])

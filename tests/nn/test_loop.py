@@ -11,7 +11,8 @@ from accelerate.state import AcceleratorState, PartialState
 from torch import Tensor, nn
 
 from pipeline.config import TrainingConfig
-from pipeline.nn.loop import EpochReport, JsonLinesLog, in_bf16, one_thread, train, warmup_then_linear
+from pipeline.nn.loop import in_bf16, one_thread, train, warmup_then_linear
+from pipeline.runtime.epoch_log import EpochReport, JsonLinesLog
 
 
 @dataclass

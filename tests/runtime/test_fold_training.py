@@ -49,10 +49,9 @@ class Learnt:
 class CountingTask(FoldTask[str, Learnt, tuple[str, int, float]]):
     """Its models answer each item with it, the number of items they learnt from, and a number drawn in training."""
 
-    name: ClassVar[str] = "counting"
+    stage: ClassVar[str] = "counting"
     results_file: ClassVar[str] = "counts.json.gz"
 
-    log: Path
     option: int = 0
     fails_at: int | None = None
     dies_at: int | None = None
@@ -67,6 +66,7 @@ class CountingTask(FoldTask[str, Learnt, tuple[str, int, float]]):
         return [item for item in items if item]
 
     def fit(self, items: list[str], fold: int | None) -> Learnt:
+        assert self.log is not None
         with self.log.open("a") as file:
             file.write(f"{fold}\n")
         if self.waits_from is not None and (fold is None or fold >= self.waits_from):
@@ -93,7 +93,7 @@ class Bench:
     folder: Path
 
     def __post_init__(self) -> None:
-        self.task = CountingTask(self.folder / LOG)
+        self.task = CountingTask(7, "", self.folder / LOG)
 
     def train(self, workers: int = 1, **options: Any) -> list[tuple[str, int, float]]:
         task = replace(self.task, **options)
@@ -271,3 +271,45 @@ def test_a_folder_is_done_under_its_own_key_alone(
     mark_done(folder, key)
     assert is_done(folder, key)
     assert is_done(folder, other) == (other == key)
+
+
+def test_a_single_fold_leaves_nothing_to_learn_from(bench: Bench) -> None:
+    with pytest.raises(ValueError, match=r"at least 2 folds, got \[1\]"):
+        train_folds(bench.task, ["青", "松"], [1, 1], folder=bench.folder, workers=1)
+
+
+class Forgetful(CountingTask):
+    """Loses a result."""
+
+    def predict(self, model: Learnt, items: list[str]) -> list[Any]:
+        return super().predict(model, items)[1:]
+
+
+def test_too_few_results_are_noticed_where_they_are_made(tmp_path: Path) -> None:
+    task = Forgetful(7, "", tmp_path / LOG)
+    with pytest.raises(ValueError, match="fold 0: 2 results for 3 items"):
+        train_folds(task, ITEMS, OF_ITEMS, folder=tmp_path, workers=1)
+
+
+class Keeping(CountingTask):
+    """Its fold models predict."""
+
+    @property
+    def keeps_fold_models(self) -> bool:
+        return True
+
+
+def test_the_models_of_folds_are_kept_where_they_predict(tmp_path: Path) -> None:
+    train_folds(Keeping(7, "", tmp_path / LOG), ITEMS, OF_ITEMS, folder=tmp_path, workers=1, final=False)
+    kept = {path.parent.name: json.loads(path.read_text())[0] for path in tmp_path.rglob("learnt.json")}
+    assert kept == {
+        str(fold): [item for item, own in zip(ITEMS, OF_ITEMS, strict=True) if own != fold and item]
+        for fold in (0, 1, 2)
+    }
+
+
+def test_seeds_depend_on_run_task_and_fold(tmp_path: Path) -> None:
+    task = CountingTask(7, "", tmp_path / LOG)
+    seeds = [task.seed_of(0), task.seed_of(1), task.seed_of(None), replace(task, seed=8).seed_of(0)]
+    assert len(set(seeds)) == 4
+    assert task.seed_of(0) == replace(task, option=3).seed_of(0)

@@ -47,13 +47,13 @@ def test_what_was_learnt_from_other_rows_is_where_the_folds_begin(member: str, t
     for training in (learning.training, learning.head.encoder.training):
         training.max_epochs, training.learning_rate = 12, 2e-2
     learning.head.encoder.learning_rate = 2e-2
-    start = transfer(MemberTraining(member, learning), OTHERS, tmp_path / member)
+    start = transfer(OTHERS, member, learning, folder=tmp_path / member)
     still = deepcopy(learning)
     still.training.learning_rate = still.head.encoder.training.learning_rate = still.head.encoder.learning_rate = 1e-8
-    begun = replace(start, config=still).fit(EXAMPLES[:6], 0).predict_proba(EXAMPLES)
+    begun = MemberTraining.on(EXAMPLES[:6], member, still, start=start).fit(EXAMPLES[:6], 0).predict_proba(EXAMPLES)
     taught = build_member(member, learning).load(tmp_path / member / TRANSFERRED).predict_proba(EXAMPLES)
     np.testing.assert_allclose(begun, taught, atol=1e-3)
-    untaught = MemberTraining(member, still).fit(EXAMPLES[:6], 0).predict_proba(EXAMPLES)
+    untaught = MemberTraining.on(EXAMPLES[:6], member, still).fit(EXAMPLES[:6], 0).predict_proba(EXAMPLES)
     assert likelihood(begun) > likelihood(untaught) + 0.05
 
 
@@ -61,7 +61,7 @@ def test_what_was_learnt_from_other_rows_is_where_the_folds_begin(member: str, t
 def test_a_stage_learns_from_other_rows_once_and_is_loaded_without_them(member: str, tmp_path: Path) -> None:
     log, folder = tmp_path / "log.jsonl", tmp_path / "stage"
     stage = SentimentStage(options(member, tmp_path / "encoder"), log=log)
-    stage.fit(EXAMPLES, FOLDS, folder=folder, others=OTHERS).save(folder)
+    stage.fit(EXAMPLES, FOLDS, folder=folder, others=OTHERS)
     folds = [json.loads(line)["fold"] for line in log.read_text(encoding="utf-8").splitlines()]
     assert folds[0] == "transferred"
     n_first = folds.count("transferred")
@@ -79,11 +79,6 @@ def test_other_rows_take_no_part_in_the_table(tmp_path: Path) -> None:
     stage = SentimentStage(config("tfidf", "ian")).fit(EXAMPLES, FOLDS, folder=tmp_path, others=OTHERS)
     assert len(stage.oof_) == len(EXAMPLES)
     assert set(stage.oof_["news_id"]) == {item.group for item in EXAMPLES}
-
-
-def test_other_rows_need_a_folder() -> None:
-    with pytest.raises(ValueError, match="folder of the stage"):
-        SentimentStage(config("ian")).fit(EXAMPLES, FOLDS, others=OTHERS)
 
 
 def test_targets_of_files_of_several_forms(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from pipeline.emotions.classifier.inputs import check_inputs, fit_inputs, load_i
 from pipeline.emotions.heads.base import Head
 from pipeline.errors import ArtifactError, DataError
 from pipeline.nn.batching import Batch, BatchLoader
-from pipeline.nn.loop import JsonLinesLog, compute_device, in_bf16, one_thread, train
+from pipeline.nn.loop import compute_device, in_bf16, one_thread, train
 from pipeline.nn.probabilities import (
     Probs,
     balanced_weights,
@@ -34,6 +34,7 @@ from pipeline.nn.probabilities import (
 )
 from pipeline.nn.weights import WEIGHTS, load_weights, one_line, save_weights
 from pipeline.registry import HEADS, resolve
+from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.runtime.processes import together
 from pipeline.schema import Target
 
@@ -76,6 +77,14 @@ class HeadClassifier:
     def reads_encoder(self) -> bool:
         """Whether the head runs on a pre-trained encoder."""
         return reads_encoder(self._kind, self.config)
+
+    @property
+    def stops_early(self) -> bool:
+        """Whether development examples are to choose the epoch.
+
+        Not with an encoder: it takes its fixed number of epochs, for to predict with one of every fold is too slow.
+        """
+        return not self.reads_encoder
 
     @property
     def n_parameters(self) -> int:

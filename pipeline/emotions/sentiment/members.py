@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config
-from pipeline.emotions.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.emotions.sentiment.scores import Probs, one_hot
 from pipeline.registry import HEADS, unknown_name
-from pipeline.schema import Target
+from pipeline.schema import EMOTIONS, Target
 
 if TYPE_CHECKING:
-    from pipeline.nn.loop import JsonLinesLog
+    from pipeline.runtime.epoch_log import JsonLinesLog
 
 
 LINEAR = ("tfidf", "tfidf_words", "tfidf_nb")
@@ -35,8 +35,14 @@ class Member(Protocol):
         """
         ...
 
-    def fit(self, examples: Sequence[Target], dev: Sequence[Target]) -> Self:
-        """Learn from labelled examples; ``dev`` is empty unless ``stops_early``."""
+    def fit(
+        self,
+        examples: Sequence[Target],
+        labels: Sequence[str],
+        dev: Sequence[Target] = (),
+        dev_labels: Sequence[str] = (),
+    ) -> Self:
+        """Learn from examples with their emotions; ``dev`` is empty unless ``stops_early``."""
         ...
 
     def predict_proba(self, examples: Sequence[Target]) -> Probs:
@@ -56,8 +62,17 @@ class Member(Protocol):
 class Attentive(Protocol):
     """A member that can tell what it looked at."""
 
-    def attention(self, examples: Sequence[Target]) -> list[list[WeightedSpan]]:
-        """Return weighted spans of each example's text; every list is empty where the model has no attention."""
+    def attention(self, examples: Sequence[Target]) -> list[NDArray[np.float64]] | None:
+        """Return the weight of each character of each text, (len(text),); None where the model has no attention."""
+        ...
+
+
+@runtime_checkable
+class Checkable(Protocol):
+    """A member that reads more than its examples."""
+
+    def check(self) -> None:
+        """Read it now, so that nothing is amiss with it later."""
         ...
 
 
@@ -66,9 +81,15 @@ class Majority:
 
     stops_early: ClassVar[bool] = False
 
-    def fit(self, examples: Sequence[Target], dev: Sequence[Target] = ()) -> Self:
+    def fit(
+        self,
+        examples: Sequence[Target],
+        labels: Sequence[str],
+        dev: Sequence[Target] = (),
+        dev_labels: Sequence[str] = (),
+    ) -> Self:
         """Count the emotions."""
-        self.shares_ = one_hot(gold_emotions(examples)).mean(0)
+        self.shares_ = one_hot(labels).mean(0)
         return self
 
     def predict_proba(self, examples: Sequence[Target]) -> Probs:
@@ -115,9 +136,10 @@ def build_member(
             class_weight_power=config.sentiment.class_weight_power,
         )
     if name in HEADS:
-        from pipeline.emotions.sentiment.head_model import HeadModel
+        from pipeline.emotions.classifier.estimator import HeadClassifier
 
-        return HeadModel(name, config, seed=seed, log=log, start=start)
+        classes = [emotion.value for emotion in EMOTIONS]
+        return HeadClassifier(name, config, classes=classes, seed=seed, log=log, start=start)
     raise unknown_name("sentiment member", name, {"majority": "", **dict.fromkeys(LINEAR, ""), **HEADS})
 
 
@@ -129,8 +151,6 @@ def check_member(name: str, config: Config) -> None:
         DataError: the file of vectors is missing or damaged.
         ArtifactError: the encoder cannot be loaded.
     """
-    build_member(name, config)
-    if name in HEADS:
-        from pipeline.emotions.sentiment.head_model import HeadModel
-
-        HeadModel(name, config).classifier.check()
+    member = build_member(name, config)
+    if isinstance(member, Checkable):
+        member.check()

@@ -69,7 +69,7 @@ class Scores:
         )
 
 
-def one_hot(gold: Sequence[Emotion]) -> NDArray[np.float64]:
+def one_hot(gold: Sequence[str]) -> NDArray[np.float64]:
     """Return (n_examples, n_emotions): 1 at the gold emotion."""
     return np.array([[float(emotion == column) for column in EMOTIONS] for emotion in gold])
 

@@ -9,21 +9,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from joblib.externals.loky import get_reusable_executor
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 
 from pipeline.artifacts import StageTimer, atomic_write_json, read_json
 from pipeline.config import Config
-from pipeline.data.folds import out_of_fold
 from pipeline.emotions.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.emotions.sentiment.members import Attentive, Member, build_member
 from pipeline.emotions.sentiment.scores import Probs, Scores, fit_temperature, mixture_weights, with_temperature
-from pipeline.emotions.sentiment.training import MemberTraining, train_and_save, transfer
+from pipeline.emotions.sentiment.training import MemberTraining, transfer
 from pipeline.errors import ArtifactError
 from pipeline.registry import HEADS
-from pipeline.runtime.fold_training import MODEL
-from pipeline.runtime.processes import side_by_side
+from pipeline.runtime.fold_training import FOLDS, MODEL, train_folds
 from pipeline.schema import EMOTIONS, Target
 
 if TYPE_CHECKING:
@@ -31,6 +28,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+STATE = "stage.json"
 AND = "+"
 """Joins the names of members whose probabilities are averaged."""
 BASELINE = "majority"
@@ -57,42 +55,34 @@ class SentimentStage:
     def __init__(self, config: Config, *, log: Path | None = None) -> None:
         self.config = config
         self.log = log
-        self._saved: set[Path] = set()
-        """Folders of models that were saved as soon as they were trained."""
 
     def fit(
         self,
         examples: Sequence[Target],
         folds: Mapping[str, int],
         *,
-        folder: Path | None = None,
+        folder: Path,
         others: Sequence[Target] = (),
     ) -> Self:
-        """Train, measure and choose.
+        """Train, measure and choose. The folder then holds the stage; what was trained before is not repeated.
 
         Args:
             examples: labelled targets.
             folds: the fold of each ``Target.group``, the same as in every other stage.
-            folder: of the stage in the run. Heads on an encoder take long: each of their trainings is saved there as
-                soon as it is done, and not repeated when ``fit`` is called again with the same data and options.
+            folder: of the stage in the run.
             others: labelled targets of other data (``sentiment.transfer``): every head learns from them first, and
-                goes on from there in each fold. They take no part in anything else. They need a folder.
+                goes on from there in each fold. They take no part in anything else.
         """
-        if others and folder is None:
-            raise ValueError("what heads learn from first is kept in the folder of the stage")
         gold = gold_emotions(examples)
         fold_of = [folds[example.group] for example in examples]
+        trainings: dict[str, MemberTraining] = {}
         probs: dict[str, Probs] = {}
-        models: dict[str, list[Member]] = {}
         seconds: dict[str, float] = {}
         self.temperatures_: dict[str, float] = {}
-        trainings: dict[str, MemberTraining] = {}
         for name in dict.fromkeys([BASELINE, *self.config.sentiment.members]):
             with StageTimer() as timer:
-                trainings[name] = MemberTraining(name, self.config, log=self.log)
-                if folder is not None and others and name in HEADS:
-                    trainings[name] = transfer(trainings[name], others, folder / name)
-                raw, models[name] = self._train(trainings[name], examples, fold_of, folder)
+                trainings[name] = self._training(name, examples, fold_of, others, folder / name)
+                raw = self._train(trainings[name], examples, fold_of, folder / name, final=self._is_sure(name))
             self.temperatures_[name] = fit_temperature(raw, gold)
             probs[name] = with_temperature(raw, self.temperatures_[name])
             seconds[name] = timer.seconds
@@ -109,7 +99,20 @@ class SentimentStage:
         self.chosen_ = self._choose()
         self.weights_ = weights[self.chosen_]
         self.oof_ = _oof_table(examples, averages[self.chosen_], fold_of)
-        self.models_ = {name: models[name] or [trainings[name].fit(examples, None)] for name in self.chosen_.split(AND)}
+        places: dict[str, list[str]] = {}
+        for name in self.chosen_.split(AND):
+            keeps = trainings[name].keeps_fold_models
+            self._train(trainings[name], examples, fold_of, folder / name, final=not keeps)
+            places[name] = [f"{FOLDS}/{fold}" for fold in sorted(set(fold_of))] if keeps else [MODEL]
+        state = {
+            "chosen": self.chosen_,
+            "weights": self.weights_,
+            "models": places,
+            "temperatures": self.temperatures_,
+            "table": [asdict(scores) for scores in self.table_],
+        }
+        atomic_write_json(folder / STATE, state)
+        self._restore(folder)
         return self
 
     def predict(self, examples: Sequence[Target]) -> Probs:
@@ -133,85 +136,58 @@ class SentimentStage:
         found: dict[str, list[list[WeightedSpan]]] = {}
         for name, models in self.models_.items():
             looked = [model.attention(examples) for model in models if isinstance(model, Attentive)]
-            if looked and any(looked[0]):
-                found[name] = [
-                    [
-                        WeightedSpan(spans[0].start, spans[0].stop, float(np.mean([span.weight for span in spans])))
-                        for spans in zip(*of_models, strict=True)
-                    ]
-                    for of_models in zip(*looked, strict=True)
-                ]
+            weights = [of_model for of_model in looked if of_model is not None]
+            if weights:
+                found[name] = [_weighted_spans(np.mean(of_text, axis=0)) for of_text in zip(*weights, strict=True)]
         return found
-
-    def save(self, folder: Path) -> None:
-        """Write the chosen members, each in a folder of its own, and the table."""
-        places: dict[str, list[str]] = {}
-        for name, models in self.models_.items():
-            if folder / name / MODEL in self._saved:
-                places[name] = [MODEL]
-                continue
-            places[name] = [str(number) for number in range(len(models))]
-            for place, model in zip(places[name], models, strict=True):
-                model.save(folder / name / place)
-        state = {
-            "chosen": self.chosen_,
-            "weights": self.weights_,
-            "models": places,
-            "temperatures": self.temperatures_,
-            "table": [asdict(scores) for scores in self.table_],
-        }
-        atomic_write_json(folder / "stage.json", state)
 
     @classmethod
     def load(cls, folder: Path, config: Config) -> Self:
-        """Read what ``save`` wrote; ``config`` is that of the run.
+        """Read what ``fit`` wrote; ``config`` is that of the run.
 
         Raises:
             ArtifactError: a file is missing or unreadable.
         """
-        state: dict[str, Any] = read_json(folder / "stage.json")
         stage = cls(config)
+        stage._restore(folder)
+        return stage
+
+    def _restore(self, folder: Path) -> None:
+        state: dict[str, Any] = read_json(folder / STATE)
         try:
-            stage.chosen_, stage.temperatures_ = state["chosen"], state["temperatures"]
-            stage.table_ = [Scores(**scores) for scores in state["table"]]
+            self.chosen_, self.temperatures_ = state["chosen"], state["temperatures"]
+            self.table_ = [Scores(**scores) for scores in state["table"]]
             # Earlier runs count their models, and weigh members alike.
             places = state.get("models") or {
                 name: [str(number) for number in range(count)] for name, count in state["n_models"].items()
             }
-            stage.weights_ = state.get("weights") or [1.0] * len(places)
-            stage.models_ = {
-                name: [build_member(name, config).load(folder / name / place) for place in of_member]
+            self.weights_ = state.get("weights") or [1.0] * len(places)
+            self.models_: dict[str, list[Member]] = {
+                name: [build_member(name, self.config).load(folder / name / place) for place in of_member]
                 for name, of_member in places.items()
             }
         except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
             raise ArtifactError(f"{folder}: not a sentiment stage of this configuration ({error})") from error
-        return stage
+
+    def _training(
+        self, name: str, examples: Sequence[Target], fold_of: Sequence[int], others: Sequence[Target], folder: Path
+    ) -> MemberTraining:
+        start = None
+        if others and name in HEADS:
+            start = transfer(others, name, self.config, folder=folder, log=self.log)
+        return MemberTraining.on(examples, name, self.config, folds=fold_of, start=start, log=self.log)
 
     def _train(
-        self, training: MemberTraining, examples: Sequence[Target], fold_of: Sequence[int], folder: Path | None
-    ) -> tuple[Probs, list[Member]]:
-        """Return the out-of-fold probabilities of a member, and its models if those that predict are trained by now."""
-        name, config = training.member, self.config
-        keep = build_member(name, config).stops_early
-        if folder is not None and name in HEADS and not keep:
-            place = folder / name
-            found = train_and_save(training, examples, fold_of, folder=place, workers=config.workers)
-            self._saved.add(place / MODEL)
-            return np.array(found), [build_member(name, config).load(place / MODEL)]
-        workers = side_by_side(config.workers) if name in HEADS else config.workers
-        if workers > 1:
-            # Workers left over from lighter jobs would take what a member needs for a leak, and stop halfway.
-            get_reusable_executor().shutdown(wait=True)
-        oof = out_of_fold(
-            examples,
-            fold_of,
-            fit=training.fit,
-            apply=_apply,
-            workers=workers,
-            keep_models=keep,
-            description=f"sentiment: {name}",
-        )
-        return np.array(oof.results), list(oof.models)
+        self, training: MemberTraining, examples: Sequence[Target], fold_of: Sequence[int], folder: Path, *, final: bool
+    ) -> Probs:
+        """Return the out-of-fold probabilities of a member; what was trained before is not trained again."""
+        workers = self.config.workers
+        return np.array(train_folds(training, examples, fold_of, folder=folder, workers=workers, final=final))
+
+    def _is_sure(self, name: str) -> bool:
+        """Tell whether a member's model on all examples is wanted whatever the figures say."""
+        chosen = self.config.sentiment.choose.split(AND)
+        return name in chosen and not build_member(name, self.config).stops_early
 
     def _rows(self) -> list[str]:
         """Name the rows of the table: each member, the average of all, and what the configuration asks for."""
@@ -227,8 +203,9 @@ class SentimentStage:
         return max(self.table_, key=lambda scores: scores.accuracy).member  # the first of equals
 
 
-def _apply(member: Member, examples: Sequence[Target]) -> list[NDArray[np.float64]]:
-    return list(member.predict_proba(examples))
+def _weighted_spans(weights: NDArray[np.float64]) -> list[WeightedSpan]:
+    """Return the characters of a text that a model looked at."""
+    return [WeightedSpan(int(place), int(place) + 1, float(weights[place])) for place in weights.nonzero()[0]]
 
 
 def _oof_table(examples: Sequence[Target], probs: Probs, fold_of: Sequence[int]) -> pd.DataFrame:

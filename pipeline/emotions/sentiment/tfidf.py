@@ -13,11 +13,10 @@ from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
-from pipeline.emotions.sentiment.contexts import gold_emotions
 from pipeline.emotions.sentiment.linear import FitLinear, fit_softmax
 from pipeline.emotions.sentiment.ngrams import NgramCounter, WordCounter, word_ngrams
 from pipeline.emotions.sentiment.scores import Probs, class_weights, softmax
-from pipeline.schema import Target
+from pipeline.schema import Emotion, Target
 from pipeline.text import match_key
 
 PLACEHOLDER = "\ue000"
@@ -52,14 +51,20 @@ class Tfidf:
         self.fit_linear = fit_linear
         self.class_weight_power = class_weight_power
 
-    def fit(self, examples: Sequence[Target], dev: Sequence[Target] = ()) -> Self:
+    def fit(
+        self,
+        examples: Sequence[Target],
+        labels: Sequence[str],
+        dev: Sequence[Target] = (),
+        dev_labels: Sequence[str] = (),
+    ) -> Self:
         """Fit the n-grams, their weights and the classifier."""
         self.weighings_: dict[str, _Weighing] = {}
         for field, column in _columns(examples).items():
             tokens = self._tokens_of(field)
             min_count = 1 if field == "name" else min(MIN_COUNT[tokens], 1 + len(examples) // 200)
             self.weighings_[field] = _Weighing.fit(column, tokens, min_count)
-        gold = gold_emotions(examples)
+        gold = [Emotion(label) for label in labels]
         weights = class_weights(gold, power=self.class_weight_power)
         self.coefficients_, self.intercept_ = self.fit_linear(self._features(examples), gold, weights)
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 from scipy.special import logit
@@ -63,68 +63,43 @@ def _ranks(scores: np.ndarray) -> np.ndarray:
     return ranks
 
 
-class Combiner(Protocol):
-    """Makes one calibrated ranking of both scores.
+class Stack:
+    """Trees over the features and both scores.
 
-    After ``fit``: ``oof_probs_`` of each training article's candidates, ``rule_`` (how many are chosen), and
+    Learnt, as by ``Blend``: ``oof_probs_`` of each training article's candidates, ``rule_`` (how many are chosen), and
     ``oof_entity_f1_``.
     """
-
-    oof_probs_: list[np.ndarray]
-    rule_: NumberRule
-    oof_entity_f1_: float
-
-    def fit(self, table: FeatureTable, scores: Sequence[TwoScores], folds: Sequence[int], *, workers: int = 1) -> Self:
-        """Fit on out-of-fold scores of both rerankings."""
-        ...
-
-    def probs(self, names: Sequence[str], matrix: np.ndarray, scores: TwoScores) -> np.ndarray:
-        """Return the probability of each candidate of one article, given its features: float64 (n_candidates,)."""
-        ...
-
-    def save(self, folder: Path) -> None:
-        """Write everything ``load`` needs."""
-        ...
-
-
-class Stack:
-    """Trees over the features and both scores."""
 
     def __init__(self, config: Config) -> None:
         self._stage = RerankStage(_tree_options(config), seed=config.seed)
 
-    def fit(self, table: FeatureTable, scores: Sequence[TwoScores], folds: Sequence[int], *, workers: int = 1) -> Self:
-        """Fit trees out-of-fold and on all articles."""
+    def fit(
+        self, table: FeatureTable, scores: Sequence[TwoScores], folds: Sequence[int], *, folder: Path, workers: int = 1
+    ) -> Self:
+        """Fit trees out-of-fold and on all articles; the folder then holds them."""
         matrices = [np.hstack([matrix, both.columns()]) for matrix, both in zip(table.matrices, scores, strict=True)]
         wider = replace(table, names=_wider(table.names), matrices=matrices)
-        self._stage.fit(wider, folds, workers=workers)
-        self._take()
+        self._stage.fit(wider, folds, folder=folder, workers=workers)
+        self.rule_ = self._stage.rule_
         self.oof_probs_, self.oof_entity_f1_ = self._stage.oof_probs_, self._stage.oof_entity_f1_
         return self
 
     def probs(self, names: Sequence[str], matrix: np.ndarray, scores: TwoScores) -> np.ndarray:
         """Return probabilities; the features must be those of the training, in that order."""
-        self._stage.ranker_.check_features(_wider(names))
+        self._stage.model_.check_features(_wider(names))
         return self._stage.probs(np.hstack([matrix, scores.columns()]))
-
-    def save(self, folder: Path) -> None:
-        """Write trees, calibration and number rule."""
-        self._stage.save(folder)
 
     @classmethod
     def load(cls, folder: Path, config: Config) -> Self:
-        """Read what ``save`` wrote.
+        """Read what ``fit`` wrote.
 
         Raises:
             ArtifactError: a file is missing or damaged.
         """
         stack = cls(config)
         stack._stage = RerankStage.load(folder, _tree_options(config), seed=config.seed)
-        stack._take()
+        stack.rule_ = stack._stage.rule_
         return stack
-
-    def _take(self) -> None:
-        self.rule_ = self._stage.rule_
 
 
 def _wider(names: Sequence[str]) -> list[str]:
@@ -144,7 +119,9 @@ class Blend:
     def __init__(self, config: Config) -> None:
         self._max_entities = config.rerank.max_entities
 
-    def fit(self, table: FeatureTable, scores: Sequence[TwoScores], folds: Sequence[int], *, workers: int = 1) -> Self:
+    def fit(
+        self, table: FeatureTable, scores: Sequence[TwoScores], folds: Sequence[int], *, folder: Path, workers: int = 1
+    ) -> Self:
         """Choose the weight, out-of-fold and on all articles; the work is too little for processes."""
         rows = range(len(scores))
         weights = {
@@ -158,20 +135,17 @@ class Blend:
         self.rule_, self.oof_entity_f1_ = tune_rule(
             self.oof_probs_, table.labels, table.n_gold, table.keys, table.firsts, max_entities=self._max_entities
         )
+        facts = {"weight": self.weight_, "rule": asdict(self.rule_), "calibrator": self.calibrator_.to_dict()}
+        atomic_write_json(folder / "blend.json", facts)
         return self
 
     def probs(self, names: Sequence[str], matrix: np.ndarray, scores: TwoScores) -> np.ndarray:
         """Return probabilities; the features are not read."""
         return self.calibrator_.probs(scores.blended(self.weight_))
 
-    def save(self, folder: Path) -> None:
-        """Write weight, calibration and number rule."""
-        facts = {"weight": self.weight_, "rule": asdict(self.rule_), "calibrator": self.calibrator_.to_dict()}
-        atomic_write_json(folder / "blend.json", facts)
-
     @classmethod
     def load(cls, folder: Path, config: Config) -> Self:
-        """Read what ``save`` wrote.
+        """Read what ``fit`` wrote.
 
         Raises:
             ArtifactError: the file is missing or damaged.

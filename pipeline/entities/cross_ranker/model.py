@@ -21,9 +21,10 @@ from pipeline.entities.cross_ranker.network import LOSSES, CrossNetwork
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.nn.encoders import encoder_folder, load_encoder, restore_encoder
 from pipeline.nn.encoders.fine_tune import keep_lowest
-from pipeline.nn.loop import JsonLinesLog, compute_device, in_bf16, n_threads, train
+from pipeline.nn.loop import compute_device, in_bf16, n_threads, train
 from pipeline.nn.tokenisers import PieceTokeniser
 from pipeline.nn.weights import load_weights, save_weights
+from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.runtime.processes import together
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from pipeline.entities.cross_ranker.combine import COMBINERS, Blend, Stack, TwoS
 from pipeline.entities.cross_ranker.inputs import CandidateList
 from pipeline.entities.cross_ranker.stage import CrossStage, TrainingList
 from pipeline.entities.features import FeatureTable
-from pipeline.entities.rerank import choose, ranking
+from pipeline.entities.rerank import ranking
 from pipeline.text import Document
 
 COMBINED = "combined"
@@ -73,10 +73,9 @@ class SecondRanking:
             for scores, best, probs in zip(self.stage.oof_, rows, first_probs, strict=True)
         ]
         scores = [TwoScores(log_odds(probs), cross) for probs, cross in zip(first_probs, self.oof_cross_, strict=True)]
-        self.combiner.fit(table, scores, folds, workers=self.config.workers)
-        self.combiner.save(folder / COMBINED)
-        self._take()
+        self.combiner.fit(table, scores, folds, folder=folder / COMBINED, workers=self.config.workers)
         self.oof_probs_, self.oof_entity_f1_ = self.combiner.oof_probs_, self.combiner.oof_entity_f1_
+        self.rule_ = self.combiner.rule_
         return self
 
     def probs(
@@ -105,10 +104,6 @@ class SecondRanking:
         both = TwoScores(log_odds(first_probs), _spread(scores, best, len(keys)))
         return self.combiner.probs(names, matrix, both)
 
-    def choose(self, probs: np.ndarray, keys: Sequence[str], firsts: np.ndarray) -> list[int]:
-        """Return the rows of the chosen candidates, the best first."""
-        return choose(probs, keys, firsts, self.rule_)
-
     @classmethod
     def load(cls, folder: Path, config: Config) -> Self:
         """Read what ``fit`` wrote.
@@ -119,14 +114,11 @@ class SecondRanking:
         ranking = cls(config)
         ranking.stage = CrossStage.load(folder, config)
         ranking.combiner = COMBINERS[config.cross.combine].load(folder / COMBINED, config)
-        ranking._take()
+        ranking.rule_ = ranking.combiner.rule_
         return ranking
 
     def _best(self, probs: np.ndarray, keys: Sequence[str], firsts: np.ndarray) -> list[int]:
         return ranking(probs, keys, firsts)[: self.config.cross.top_k]
-
-    def _take(self) -> None:
-        self.rule_ = self.combiner.rule_
 
 
 def _spread(scores: np.ndarray, rows: Sequence[int], n_candidates: int) -> np.ndarray:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +12,7 @@ import numpy as np
 from pipeline.artifacts import stage_key
 from pipeline.config import Config, CrossConfig
 from pipeline.entities.cross_ranker.inputs import CandidateList
-from pipeline.runtime.fold_training import MODEL, FoldTask, train_folds
+from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
 
 if TYPE_CHECKING:
     from pipeline.entities.cross_ranker.model import CrossModel
@@ -40,12 +38,8 @@ class TrainingList:
         return CandidateList(article.text, article.content_start, article.keys[: self.n_best])
 
 
-class CrossStage:
+class CrossStage(FoldStage[TrainingList, "CrossModel", np.ndarray]):
     """Scores each article's best candidates.
-
-    ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
-    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
-    ``train_folds``.
 
     Learnt: ``oof_``, float32 (n_best,) log odds of each training article's best candidates, from the model that did
     not see its fold; ``model_``.
@@ -72,53 +66,43 @@ class CrossStage:
             ArtifactError: the encoder cannot be had.
         """
         options = {name: value for name, value in asdict(self.config.cross).items() if name not in COMBINING}
-        base_key = stage_key(options, self.config.seed, _digest(lists), list(folds))
-        task = _CrossTask(self.config.cross, self.config.seed, base_key, self.log)
-        self.oof_ = train_folds(task, lists, folds, folder=folder, workers=self.config.workers)
-        self.model_ = _load_model(folder / MODEL)
-        return self
+        base_key = stage_key(options, self.config.seed, digest_of(map(_facts, lists)), list(folds))
+        task = _CrossTask(self.config.seed, base_key, self.log, self.config.cross)
+        return self.train(task, lists, folds, folder=folder, workers=self.config.workers)
 
     def predict(self, articles: Sequence[CandidateList]) -> list[np.ndarray]:
         """Return the log odds of each article's candidates: float32 (n_candidates,)."""
         return self.model_.predict(articles)
 
-    def save(self, folder: Path) -> None:
-        """Write the model that predicts; ``fit`` has done so in its own folder."""
-        self.model_.save(folder / MODEL)
-
-    @classmethod
-    def load(cls, folder: Path, config: Config) -> Self:
+    def read_model(self, folder: Path) -> CrossModel:
         """Read the model that predicts.
 
         Raises:
             ArtifactError: it is missing or damaged.
         """
-        stage = cls(config)
-        stage.model_ = _load_model(folder / MODEL)
-        return stage
+        from pipeline.entities.cross_ranker.model import CrossModel  # torch and transformers are costly to import
+
+        return CrossModel.load(folder)
+
+    @classmethod
+    def load(cls, folder: Path, config: Config) -> Self:
+        """Read what ``fit`` wrote; see ``read_model``."""
+        return cls(config).restore(folder)
 
 
 @dataclass(frozen=True)
 class _CrossTask(FoldTask[TrainingList, "CrossModel", np.ndarray]):
     """A cross-ranker that learns from all candidates of a list, and scores the best."""
 
-    name: ClassVar[str] = "cross"
+    stage: ClassVar[str] = "cross"
     results_file: ClassVar[str] = "scores.json.gz"
 
     config: CrossConfig
-    seed: int
-    base_key: str
-    log: Path | None
-
-    def key(self, fold: int | None) -> str:
-        return stage_key(self.base_key, fold)
 
     def fit(self, items: list[TrainingList], fold: int | None) -> CrossModel:
         from pipeline.entities.cross_ranker.model import CrossModel
-        from pipeline.nn.loop import log_to
 
-        seed = zlib.crc32(f"{self.seed}/cross/{fold}".encode())
-        model = CrossModel(self.config, seed=seed, log=log_to(self.log, stage="cross", fold=fold))
+        model = CrossModel(self.config, seed=self.seed_of(fold), log=self.epochs_of(fold))
         return model.fit([part.article for part in items], [part.labels for part in items])
 
     def predict(self, model: CrossModel, items: list[TrainingList]) -> list[Any]:
@@ -128,16 +112,7 @@ class _CrossTask(FoldTask[TrainingList, "CrossModel", np.ndarray]):
         return np.array(value, dtype=np.float32)
 
 
-def _load_model(folder: Path) -> CrossModel:
-    from pipeline.entities.cross_ranker.model import CrossModel  # torch and transformers are costly to import
-
-    return CrossModel.load(folder)
-
-
-def _digest(lists: Sequence[TrainingList]) -> str:
-    digest = hashlib.sha256()
-    for part in lists:
-        article = part.article
-        facts = (article.text, article.content_start, article.keys, part.labels.tolist(), part.n_best)
-        digest.update(repr(facts).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()
+def _facts(part: TrainingList) -> tuple[object, ...]:
+    """Return all that training reads of a list."""
+    article = part.article
+    return (article.text, article.content_start, article.keys, part.labels.tolist(), part.n_best)

@@ -18,10 +18,11 @@ from pipeline.entities.relevance.matchers.base import Matcher, PairBatch
 from pipeline.entities.relevance.matchers.losses import pair_loss
 from pipeline.entities.relevance.pairs import ArticlePairs
 from pipeline.errors import ArtifactError
-from pipeline.nn.loop import JsonLinesLog, compute_device, one_thread, train
+from pipeline.nn.loop import compute_device, one_thread, train
 from pipeline.nn.vocab import Vocabulary
 from pipeline.nn.weights import load_weights, save_weights
 from pipeline.registry import MATCHERS, resolve
+from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.runtime.processes import together
 
 PREDICT_BATCH = 256

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -17,7 +15,7 @@ from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.pairs import ArticlePairs
 from pipeline.errors import DataError
 from pipeline.registry import MATCHERS, unknown_name
-from pipeline.runtime.fold_training import MODEL, FoldTask, train_folds
+from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
 
 if TYPE_CHECKING:
     from pipeline.entities.relevance.model import RelevanceModel
@@ -25,12 +23,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-class RelevanceStage:
+class RelevanceStage(FoldStage[ArticlePairs, "RelevanceModel", np.ndarray]):
     """Scores the candidates of articles against their titles.
-
-    ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
-    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
-    ``train_folds``.
 
     Learnt: ``oof_``, the scores of each training article's candidates, float64 (n_candidates,), from the model that
     did not see its fold; ``oof_auc_``; ``model_``.
@@ -68,38 +62,36 @@ class RelevanceStage:
             folds: the fold of each.
             folder: of the stage in the run.
             workers: processes.
-            final: whether the model on all articles is wanted; without it ``predict`` and ``save`` cannot be called.
+            final: whether the model on all articles is wanted; without it ``predict`` cannot be called.
 
         Raises:
             DataError: the articles of all folds but one have no core entity among their candidates.
         """
-        base_key = stage_key(asdict(self.config), self.seed, _digest(articles), list(folds))
-        task = _RelevanceTask(self.config, self.seed, base_key, self.log)
-        self.oof_ = train_folds(task, articles, folds, folder=folder, workers=workers, final=final)
+        base_key = stage_key(asdict(self.config), self.seed, digest_of(_facts(articles)), list(folds))
+        task = _RelevanceTask(self.seed, base_key, self.log, self.config)
+        self.train(task, articles, folds, folder=folder, workers=workers, final=final)
         self.oof_auc_ = mean_auc(self.oof_, [article.is_core for article in articles])
         logger.info("relevance %s: out-of-fold AUC within an article %.4f", self.config.name, self.oof_auc_)
-        if final:
-            self.model_ = _load_model(folder / MODEL, self.config)
         return self
 
     def predict(self, articles: Sequence[ArticlePairs]) -> list[np.ndarray]:
         """Return the scores of each article's candidates, float64 (n_candidates,), 0 to 1."""
         return self.model_.predict(articles)
 
-    def save(self, folder: Path) -> None:
-        """Write the model that predicts; ``fit`` has done so in its own folder."""
-        self.model_.save(folder / MODEL)
-
-    @classmethod
-    def load(cls, folder: Path, config: RelevanceConfig, *, seed: int) -> Self:
+    def read_model(self, folder: Path) -> RelevanceModel:
         """Read the model that predicts.
 
         Raises:
             ArtifactError: it is missing or damaged, or does not fit the options.
         """
-        stage = cls(config, seed=seed)
-        stage.model_ = _load_model(folder / MODEL, config)
-        return stage
+        from pipeline.entities.relevance.model import RelevanceModel  # torch is costly to import
+
+        return RelevanceModel.load(folder, self.config)
+
+    @classmethod
+    def load(cls, folder: Path, config: RelevanceConfig, *, seed: int) -> Self:
+        """Read what ``fit`` wrote; see ``read_model``."""
+        return cls(config, seed=seed).restore(folder)
 
 
 def mean_auc(scores: Sequence[np.ndarray], is_core: Sequence[np.ndarray]) -> float:
@@ -119,16 +111,14 @@ def mean_auc(scores: Sequence[np.ndarray], is_core: Sequence[np.ndarray]) -> flo
 class _RelevanceTask(FoldTask[ArticlePairs, "RelevanceModel", np.ndarray]):
     """A matcher that learns from the articles with a core entity among their candidates."""
 
-    name: ClassVar[str] = "relevance"
+    stage: ClassVar[str] = "relevance"
     results_file: ClassVar[str] = "scores.json.gz"
 
     config: RelevanceConfig
-    seed: int
-    base_key: str
-    log: Path | None
 
-    def key(self, fold: int | None) -> str:
-        return stage_key(self.base_key, fold)
+    @property
+    def label(self) -> str:
+        return f"relevance/{self.config.name}"
 
     def select(self, items: list[ArticlePairs]) -> list[ArticlePairs]:
         chosen = [article for article in items if article.is_core.any()]
@@ -138,11 +128,8 @@ class _RelevanceTask(FoldTask[ArticlePairs, "RelevanceModel", np.ndarray]):
 
     def fit(self, items: list[ArticlePairs], fold: int | None) -> RelevanceModel:
         from pipeline.entities.relevance.model import RelevanceModel
-        from pipeline.nn.loop import log_to
 
-        seed = zlib.crc32(f"{self.seed}/relevance/{self.config.name}/{fold}".encode())
-        log = log_to(self.log, stage="relevance", model=self.config.name, fold=fold)
-        return RelevanceModel(self.config, seed=seed, log=log).fit(items)
+        return RelevanceModel(self.config, seed=self.seed_of(fold), log=self.epochs_of(fold)).fit(items)
 
     def predict(self, model: RelevanceModel, items: list[ArticlePairs]) -> list[Any]:
         return [scores.tolist() for scores in model.predict(items)]
@@ -151,16 +138,10 @@ class _RelevanceTask(FoldTask[ArticlePairs, "RelevanceModel", np.ndarray]):
         return np.array(value, dtype=np.float64)
 
 
-def _load_model(folder: Path, config: RelevanceConfig) -> RelevanceModel:
-    from pipeline.entities.relevance.model import RelevanceModel  # torch is costly to import
-
-    return RelevanceModel.load(folder, config)
-
-
-def _digest(articles: Sequence[ArticlePairs]) -> str:
-    digest = hashlib.sha256()
+def _facts(articles: Sequence[ArticlePairs]) -> Iterator[object]:
+    """Yield all that training reads of the articles."""
     for article in articles:
-        digest.update(repr((article.news_id, article.text, article.title)).encode("utf-8", "surrogatepass"))
+        yield article.news_id, article.text, article.title
         for part in (article.bounds, article.pieces, article.offsets, article.weights, article.is_core):
-            digest.update(repr(part.shape).encode() + part.tobytes())
-    return digest.hexdigest()
+            yield part.shape
+            yield part.tobytes()

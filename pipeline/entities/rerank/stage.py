@@ -3,50 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from pipeline.artifacts import atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_json, read_json, stage_key
 from pipeline.config import RerankConfig
-from pipeline.data.folds import out_of_fold
 from pipeline.entities.features import FeatureTable
 from pipeline.entities.rerank.calibrate import Calibrator
-from pipeline.entities.rerank.choose import NumberRule, choose, tune_rule
+from pipeline.entities.rerank.choose import NumberRule, tune_rule
 from pipeline.entities.rerank.ranker import Ranker
 from pipeline.errors import ArtifactError, DataError
+from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
+
+THRESHOLDS = "thresholds.json"
 
 
-class RerankStage:
+class ArticleRows(NamedTuple):
+    """The candidates of one article, as the trees learn from them."""
+
+    matrix: np.ndarray
+    """float32 (n_candidates, n_features)."""
+    labels: np.ndarray
+    """float32 (n_candidates,): 1 for gold entities."""
+
+
+class RerankStage(FoldStage[ArticleRows, Ranker, np.ndarray]):
     """Ranker, calibrator and number rule of a run.
 
-    After ``fit``: ``oof_probs_`` holds the calibrated probabilities of each training article's candidates,
-    from a ranker that never saw the article's fold.
+    Learnt: ``oof_probs_``, the calibrated probabilities of each training article's candidates, from a ranker that
+    never saw the article's fold; ``calibrator_``; ``rule_``; ``oof_entity_f1_``; ``model_``, fitted on every article.
+
+    Args:
+        config: options of the reranker.
+        seed: of the run.
     """
 
     def __init__(self, config: RerankConfig, *, seed: int) -> None:
         self.config = config
         self.seed = seed
 
-    def fit(self, table: FeatureTable, folds: Sequence[int], *, workers: int = 1) -> RerankStage:
-        """Fit on a table whose fitted columns are out-of-fold under the same folds.
+    def fit(self, table: FeatureTable, folds: Sequence[int], *, folder: Path, workers: int = 1) -> Self:
+        """Fit on a table whose fitted columns are out-of-fold under the same folds; the folder then holds the stage.
+
+        Args:
+            table: features of the training articles.
+            folds: the fold of each article.
+            folder: of the stage in the run.
+            workers: trainings at a time.
 
         Raises:
             DataError: no candidate of any article is a gold entity.
         """
         if not any(label.any() for label in table.labels):
             raise DataError("no gold entity is among the candidates of its article: nothing to learn from")
-        held_out = out_of_fold(
-            range(len(table.news_ids)),
-            folds,
-            fit=lambda rows, _: self._fit_ranker(table.select(rows)),
-            apply=lambda ranker, rows: [ranker.score(table.matrices[row]) for row in rows],
-            workers=workers,
-            description="rerank folds",
+        rows = [ArticleRows(matrix, labels) for matrix, labels in zip(table.matrices, table.labels, strict=True)]
+        facts = digest_of(
+            part for row in rows for part in (row.matrix.shape, row.matrix.tobytes(), row.labels.tobytes())
         )
-        self.calibrator_ = Calibrator.fit(held_out.results, table.labels)
-        self.oof_probs_ = [self.calibrator_.probs(scores) for scores in held_out.results]
+        options = asdict(self.config) | {"max_entities": None}  # of the number rule
+        key = stage_key(options, self.seed, table.names, facts, list(folds))
+        task = _RankerTask(self.seed, key, None, self.config, tuple(table.names))
+        self.train(task, rows, folds, folder=folder, workers=workers)
+        self.calibrator_ = Calibrator.fit(self.oof_, table.labels)
+        self.oof_probs_ = [self.calibrator_.probs(scores) for scores in self.oof_]
         self.rule_, self.oof_entity_f1_ = tune_rule(
             self.oof_probs_,
             table.labels,
@@ -55,38 +77,59 @@ class RerankStage:
             table.firsts,
             max_entities=self.config.max_entities,
         )
-        self.ranker_ = self._fit_ranker(table)
+        thresholds = {"rule": asdict(self.rule_), "calibrator": self.calibrator_.to_dict()}
+        atomic_write_json(folder / THRESHOLDS, thresholds)
         return self
-
-    def _fit_ranker(self, table: FeatureTable) -> Ranker:
-        return Ranker(self.config, seed=self.seed).fit(table.matrices, table.labels, table.names)
 
     def probs(self, matrix: np.ndarray) -> np.ndarray:
         """Return the probability of each candidate of one article: float64 (n_candidates,)."""
-        return self.calibrator_.probs(self.ranker_.score(matrix))
+        return self.calibrator_.probs(self.model_.score(matrix))
 
-    def choose(self, probs: np.ndarray, keys: Sequence[str], firsts: np.ndarray) -> list[int]:
-        """Return the rows of the chosen candidates, the best first."""
-        return choose(probs, keys, firsts, self.rule_)
-
-    def save(self, folder: Path) -> None:
-        """Write trees, feature names and importance, calibration and number rule."""
-        self.ranker_.save(folder)
-        thresholds = {"rule": asdict(self.rule_), "calibrator": self.calibrator_.to_dict()}
-        atomic_write_json(folder / "thresholds.json", thresholds)
-
-    @classmethod
-    def load(cls, folder: Path, config: RerankConfig, *, seed: int) -> RerankStage:
-        """Read what ``save`` wrote.
+    def read_model(self, folder: Path) -> Ranker:
+        """Read the trees that predict.
 
         Raises:
             ArtifactError: a file is missing or damaged.
         """
-        stage = cls(config, seed=seed)
-        stage.ranker_ = Ranker.load(folder, config, seed=seed)
-        content = read_json(folder / "thresholds.json")
+        earlier = folder.parent  # runs of before 0.2.0 keep them beside the thresholds
+        return Ranker.load(folder if folder.is_dir() else earlier, self.config, seed=self.seed)
+
+    @classmethod
+    def load(cls, folder: Path, config: RerankConfig, *, seed: int) -> Self:
+        """Read what ``fit`` wrote.
+
+        Raises:
+            ArtifactError: a file is missing or damaged.
+        """
+        stage = cls(config, seed=seed).restore(folder)
+        content = read_json(folder / THRESHOLDS)
         if not isinstance(content, Mapping) or not {"rule", "calibrator"} <= set(content):
-            raise ArtifactError(f"{folder / 'thresholds.json'}: want rule and calibrator")
+            raise ArtifactError(f"{folder / THRESHOLDS}: want rule and calibrator")
         stage.calibrator_ = Calibrator.from_dict(content["calibrator"])
         stage.rule_ = NumberRule(**content["rule"])
         return stage
+
+
+@dataclass(frozen=True)
+class _RankerTask(FoldTask[ArticleRows, Ranker, np.ndarray]):
+    """Trees; every fold has the same seed, so that they differ by their articles alone."""
+
+    stage: ClassVar[str] = "rerank"
+    results_file: ClassVar[str] = "scores.json.gz"
+
+    config: RerankConfig
+    names: tuple[str, ...]
+
+    @property
+    def is_network(self) -> bool:
+        return False
+
+    def fit(self, items: list[ArticleRows], fold: int | None) -> Ranker:
+        matrices, labels = zip(*items, strict=True)
+        return Ranker(self.config, seed=self.seed).fit(matrices, labels, self.names)
+
+    def predict(self, model: Ranker, items: list[ArticleRows]) -> list[Any]:
+        return [model.score(row.matrix).tolist() for row in items]
+
+    def read(self, value: Any) -> np.ndarray:
+        return np.array(value, dtype=np.float64)

@@ -20,9 +20,10 @@ from pipeline.entities.taggers.batches import TagBatch, TagBatches
 from pipeline.entities.taggers.data import LabelReport, TaggedTokens, tag_counts, tag_text, tokenise_text
 from pipeline.entities.taggers.windows import join_windows
 from pipeline.errors import ArtifactError, ConfigError, DataError
-from pipeline.nn.loop import JsonLinesLog, compute_device, in_bf16, n_threads, train
+from pipeline.nn.loop import compute_device, in_bf16, n_threads, train
 from pipeline.nn.weights import load_weights, save_weights
 from pipeline.registry import TAGGERS, resolve
+from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.runtime.processes import together
 from pipeline.text.normalise import BREAK
 from pipeline.text.spans import LabelledText, ScoredSpan, Span, TagScheme, choose_spans

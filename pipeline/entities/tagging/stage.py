@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
-import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -16,7 +14,8 @@ from pipeline.artifacts import read_json, sha256_file, stage_key
 from pipeline.config import Config, TaggerConfig
 from pipeline.entities.tagging.spans import article_text
 from pipeline.errors import DataError
-from pipeline.runtime.fold_training import DONE, MODEL, FoldTask, is_done, mark_done, read_results, train_folds
+from pipeline.runtime.epoch_log import log_to
+from pipeline.runtime.fold_training import DONE, FoldStage, FoldTask, digest_of, is_done, mark_done, read_results
 from pipeline.text import Document
 from pipeline.text.spans import LabelledText, ScoredSpan
 
@@ -29,14 +28,8 @@ PRETRAINED, SPANS = "pretrained", "spans.json.gz"
 """Names in the stage's folder, beside those of ``fold_training``: of the pre-trained tagger, of a fold's spans."""
 
 
-class TaggerStage:
-    """Scores spans of articles.
-
-    ``fit`` trains one model for each fold, which scores the articles of that fold, and one on all articles, which
-    predicts. Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
-    ``train_folds``.
-
-    Learnt: ``oof_``, the scored spans of each training article from the model that did not see its fold; ``model_``.
+class TaggerStage(FoldStage[LabelledText, "TaggerModel", list[ScoredSpan]]):
+    """Scores spans of articles; ``oof_`` holds those of each training article.
 
     Args:
         config: options of the run; ``config.tagger.name`` is not "none".
@@ -76,37 +69,27 @@ class TaggerStage:
             raise DataError("no training article names one of its core entities: there is nothing to learn to tag")
         logger.info("tagger: %d of %d articles name none of their core entities", len(texts) - n_marked, len(texts))
         options, seed = self.config.tagger, self.config.seed
-        task = _TaggerTask(
-            options,
-            self.labels,
-            self.label_weight,
-            seed,
-            base_key=stage_key(asdict(options), self.labels, self.label_weight, seed, _digest(texts), list(folds)),
-            start=self._pretrain(folder / PRETRAINED),
-            log=self.log,
-        )
-        self.oof_ = train_folds(task, texts, folds, folder=folder, workers=self.config.workers)
-        self.model_ = _load_model(folder / MODEL, self.labels)
-        return self
+        facts = (asdict(options), self.labels, self.label_weight, seed, digest_of([list(texts)]), list(folds))
+        start = self._pretrain(folder / PRETRAINED)
+        task = _TaggerTask(seed, stage_key(*facts), self.log, options, self.labels, self.label_weight, start)
+        return self.train(task, texts, folds, folder=folder, workers=self.config.workers)
 
     def predict(self, documents: Sequence[Document]) -> list[list[ScoredSpan]]:
         """Return the scored spans of each article: offsets into ``document.text``, in order, possibly overlapping."""
         return self.model_.predict([article_text(document) for document in documents])
 
-    def save(self, folder: Path) -> None:
-        """Write the model that predicts; ``fit`` has done so in its own folder."""
-        self.model_.save(folder / MODEL)
-
-    @classmethod
-    def load(cls, folder: Path, config: Config, *, labels: Sequence[str] = ("",)) -> Self:
+    def read_model(self, folder: Path) -> TaggerModel:
         """Read the model that predicts.
 
         Raises:
             ArtifactError: it is missing or damaged, or tags other labels.
         """
-        stage = cls(config, labels=labels)
-        stage.model_ = _load_model(folder / MODEL, labels)
-        return stage
+        return _load_model(folder, self.labels)
+
+    @classmethod
+    def load(cls, folder: Path, config: Config, *, labels: Sequence[str] = ("",)) -> Self:
+        """Read what ``fit`` wrote; see ``read_model``."""
+        return cls(config, labels=labels).restore(folder)
 
     def _pretrain(self, folder: Path) -> Path | None:
         """Train on rows with marked entities, unless that was done before; return the model's folder."""
@@ -120,7 +103,6 @@ class TaggerStage:
         if not is_done(folder, key):
             from pipeline.data.formats.entity_rows import read_ner_rows
             from pipeline.entities.taggers.model import TaggerModel
-            from pipeline.nn.loop import log_to
 
             rows = [row for file in files for row in read_ner_rows(file, with_types=False)]
             training = replace(options.training, max_epochs=options.ner_epochs)
@@ -139,16 +121,13 @@ class TaggerStage:
 class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
     """A tagger that learns from the articles with marked spans, from ``start`` on where that is given."""
 
-    name: ClassVar[str] = "tagger"
+    stage: ClassVar[str] = "tagger"
     results_file: ClassVar[str] = SPANS
 
     config: TaggerConfig
     labels: tuple[str, ...]
     label_weight: float | None
-    seed: int
-    base_key: str
     start: Path | None
-    log: Path | None
 
     def key(self, fold: int | None) -> str:
         return stage_key(self.base_key, fold, read_json(self.start / DONE) if self.start else None)
@@ -158,15 +137,15 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
 
     def fit(self, items: list[LabelledText], fold: int | None) -> TaggerModel:
         from pipeline.entities.taggers.model import TaggerModel
-        from pipeline.nn.loop import log_to
 
-        seed = zlib.crc32(f"{self.seed}/tagger/{fold}".encode())
+        seed = self.seed_of(fold)
         order = np.random.default_rng(seed).permutation(len(items))
         n_dev = round(len(items) * self.config.dev_fraction)
         dev, rest = ([items[index] for index in part] for part in (order[:n_dev], order[n_dev:]))
         start = _load_model(self.start, None) if self.start else None
-        log = log_to(self.log, stage="tagger", fold=fold)
-        model = TaggerModel(self.config, labels=self.labels, label_weight=self.label_weight, seed=seed, log=log)
+        model = TaggerModel(
+            self.config, labels=self.labels, label_weight=self.label_weight, seed=seed, log=self.epochs_of(fold)
+        )
         return model.fit(rest, dev, start=start)
 
     def predict(self, model: TaggerModel, items: list[LabelledText]) -> list[Any]:
@@ -197,7 +176,3 @@ def _load_model(folder: Path, labels: Sequence[str] | None) -> TaggerModel:
     from pipeline.entities.taggers.model import TaggerModel  # torch and transformers are costly to import
 
     return TaggerModel.load(folder, labels=labels)
-
-
-def _digest(texts: Sequence[LabelledText]) -> str:
-    return hashlib.sha256(repr(list(texts)).encode("utf-8", "surrogatepass")).hexdigest()

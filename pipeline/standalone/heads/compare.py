@@ -7,15 +7,12 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
-from joblib.externals.loky import get_reusable_executor
 from tqdm import tqdm
 
 from pipeline.artifacts import DataFile, StageTimer
@@ -23,9 +20,9 @@ from pipeline.config import Config
 from pipeline.data.formats.sentiment import RowKind, SentimentRow
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.emotions.heads.base import Head
-from pipeline.errors import ConfigError, DataError, PipelineError
+from pipeline.errors import ConfigError, DataError
 from pipeline.registry import HEADS, resolve
-from pipeline.runtime.parallel import deaf_children
+from pipeline.runtime.parallel import map_chunks
 from pipeline.schema import EMOTIONS
 from pipeline.standalone.heads.label_scores import LabelScores
 from pipeline.standalone.heads.results import MAJORITY, Attention, HeadResult, HeadSummary, ResultFile, summarise
@@ -256,21 +253,22 @@ def train_and_score(comparison: HeadComparison, head: str, seed: int) -> HeadRes
 
 def _run(comparison: HeadComparison, jobs: Sequence[tuple[str, int]], workers: int) -> Iterator[HeadResult]:
     """Yield the results as they come."""
-    if workers == 1 or len(jobs) < 2:
-        yield from (train_and_score(comparison, head, seed) for head, seed in jobs)
-        return
-    finished = False
-    try:
-        with deaf_children():
-            pool = Parallel(n_jobs=min(workers, len(jobs)), return_as="generator_unordered", pre_dispatch="n_jobs")
-            results = pool(delayed(train_and_score)(comparison, head, seed) for head, seed in jobs)
-        yield from results
-        finished = True
-    except BrokenProcessPool as error:
-        raise PipelineError("a worker process died (out of memory?)", hint="use fewer workers") from error
-    finally:
-        if not finished:  # what is being trained is of no use to anybody
-            get_reusable_executor().shutdown(wait=False, kill_workers=True)
+    return map_chunks(
+        _train_chunk,
+        jobs,
+        load=partial(_itself, comparison),
+        workers=min(workers, len(jobs) or 1),
+        chunk_size=1,
+        in_order=False,
+    )
+
+
+def _itself(comparison: HeadComparison) -> HeadComparison:
+    return comparison
+
+
+def _train_chunk(comparison: HeadComparison, jobs: Sequence[tuple[str, int]]) -> list[HeadResult]:
+    return [train_and_score(comparison, head, seed) for head, seed in jobs]
 
 
 def _uses_target(name: str) -> bool:

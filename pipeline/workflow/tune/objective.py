@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pipeline.config import Config
 from pipeline.emotions.sentiment import gold_targets
+from pipeline.emotions.sentiment.contexts import gold_emotions
 from pipeline.emotions.sentiment.members import build_member
 from pipeline.entities.rerank import Calibrator, RankedNames, Ranker, choose
 from pipeline.metric import article_scores
@@ -124,7 +125,7 @@ class _FoldEmotions:
         held_out = [example for example in self._examples if self._folds[example.group] == fold]
         if not held_out:
             return {}
-        probs = build_member(TFIDF, config).fit(rest, ()).predict_proba(held_out)
+        probs = build_member(TFIDF, config).fit(rest, gold_emotions(rest)).predict_proba(held_out)
         return {
             (example.group, match_key(example.name)): EMOTIONS[int(column)]
             for example, column in zip(held_out, probs.argmax(1), strict=True)

@@ -41,7 +41,7 @@ def test_two_classes_are_learnt_without_development_examples(ian: HeadClassifier
 
 
 def test_all_epochs_are_taken_without_development_examples(tmp_path: Path) -> None:
-    from pipeline.nn.loop import JsonLinesLog
+    from pipeline.runtime.epoch_log import JsonLinesLog
 
     log = JsonLinesLog(tmp_path / "log.jsonl")
     HeadClassifier("text_cnn", CONFIG, classes=CLASSES, log=log).fit(*examples(8))

@@ -12,9 +12,10 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from pipeline.config import Config, EncoderConfig, HeadConfig, TrainingConfig
+from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.emotions.sentiment.contexts import gold_emotions, make_target
 from pipeline.emotions.sentiment.linear import fit_naive_bayes
-from pipeline.emotions.sentiment.members import LINEAR, Majority, build_member, check_member
+from pipeline.emotions.sentiment.members import LINEAR, Majority, Member, build_member, check_member
 from pipeline.emotions.sentiment.ngrams import word_ngrams
 from pipeline.emotions.sentiment.tfidf import PLACEHOLDER, Tfidf, Tokens, _mask_target
 from pipeline.errors import ArtifactError, ConfigError
@@ -46,13 +47,16 @@ def examples(n: int, *, emotions: tuple[Emotion, ...] = EMOTIONS) -> list[Target
     return items
 
 
+def fit(member: Member, items: list[Target], dev: list[Target] | None = None) -> Member:
+    """Fit a member on examples that know their emotions; ``dev`` only where it is read."""
+    dev = dev if dev and member.stops_early else []
+    return member.fit(items, gold_emotions(items), dev, gold_emotions(dev))
+
+
 @pytest.fixture(scope="module")
 def fitted() -> dict:
     train, dev = examples(48), examples(9)
-    return {
-        name: (member := build_member(name, CONFIG, seed=5)).fit(train, dev if member.stops_early else ())
-        for name in MEMBERS
-    }
+    return {name: fit(build_member(name, CONFIG, seed=5), train, dev) for name in MEMBERS}
 
 
 @pytest.mark.parametrize("name", MEMBERS)
@@ -88,14 +92,16 @@ def test_same_seed_same_member(name: str) -> None:
 
     def probs() -> np.ndarray:
         member = build_member(name, CONFIG, seed=8)
-        return member.fit(train, dev if member.stops_early else ()).predict_proba(dev)
+        return fit(member, train, dev).predict_proba(dev)
 
     np.testing.assert_array_equal(probs(), probs())
 
 
 def test_majority_gives_the_shares() -> None:
     train = examples(4, emotions=(Emotion.POS, Emotion.POS, Emotion.NEG, Emotion.POS))
-    np.testing.assert_allclose(Majority().fit(train).predict_proba(train[:2]), [[0.75, 0.0, 0.25]] * 2)
+    np.testing.assert_allclose(
+        Majority().fit(train, gold_emotions(train)).predict_proba(train[:2]), [[0.75, 0.0, 0.25]] * 2
+    )
 
 
 def test_unknown_member_is_named() -> None:
@@ -174,17 +180,17 @@ def test_naive_bayes_scales_features_by_their_log_count_ratio() -> None:
 @pytest.mark.parametrize("emotions", [(Emotion.NEG,), (Emotion.NORM, Emotion.NEG)])
 def test_linear_members_stand_emotions_that_training_lacks(name: str, emotions: tuple[Emotion, ...]) -> None:
     items = examples(12, emotions=emotions)
-    probs = build_member(name, CONFIG).fit(items, ()).predict_proba(items)
+    probs = fit(build_member(name, CONFIG), items).predict_proba(items)
     absent = [column for column, emotion in enumerate(EMOTIONS) if emotion not in emotions]
     assert (probs[:, absent] < 1e-9).all()
     assert [EMOTIONS[column] for column in probs.argmax(1)] == gold_emotions(items)
 
 
-def test_head_model_writes_its_epochs(tmp_path: Path) -> None:
-    from pipeline.nn.loop import JsonLinesLog
+def test_a_head_writes_its_epochs(tmp_path: Path) -> None:
+    from pipeline.runtime.epoch_log import JsonLinesLog
 
     log = JsonLinesLog(tmp_path / "log.jsonl", fold=1)
-    build_member("ian", CONFIG, log=log).fit(examples(12), examples(3))
+    fit(build_member("ian", CONFIG, log=log), examples(12), examples(3))
     lines = (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
     assert 1 <= len(lines) <= CONFIG.training.max_epochs
     assert all(line.startswith('{"fold": 1, "epoch": ') for line in lines)
@@ -192,8 +198,10 @@ def test_head_model_writes_its_epochs(tmp_path: Path) -> None:
 
 def test_vocabulary_of_a_head_holds_nothing_of_its_dev_examples(fitted: dict) -> None:
     dev = [Target("罕罕罕罕", 0, 1, "罕", Emotion.POS)]
-    member = build_member("ian", CONFIG).fit(examples(12), dev)
-    assert "罕" not in member.classifier.inputs_.reader.tokens
+    member = build_member("ian", CONFIG)
+    assert isinstance(member, HeadClassifier)
+    fit(member, examples(12), dev)
+    assert "罕" not in member.inputs_.reader.tokens
 
 
 @pytest.fixture
@@ -206,11 +214,11 @@ def on_encoder(tmp_path: Path) -> Config:
 
 
 def test_pair_learns_what_tells_the_emotion_in_a_fixed_number_of_epochs(on_encoder: Config, tmp_path: Path) -> None:
-    from pipeline.nn.loop import JsonLinesLog
+    from pipeline.runtime.epoch_log import JsonLinesLog
 
     member = build_member("pair", on_encoder, seed=5, log=JsonLinesLog(tmp_path / "log.jsonl"))
     assert not member.stops_early
-    member.fit(examples(48), ())
+    fit(member, examples(48))
     assert len((tmp_path / "log.jsonl").read_text().splitlines()) == 8
     unseen = examples(30)[15:]
     answers = [EMOTIONS[column] for column in member.predict_proba(unseen).argmax(1)]

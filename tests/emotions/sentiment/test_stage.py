@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -40,8 +41,8 @@ FOLDS = {item.group: index // 3 % 3 for index, item in enumerate(EXAMPLES)}
 
 
 @pytest.fixture(scope="module")
-def both() -> SentimentStage:
-    return SentimentStage(config("tfidf", "ian")).fit(EXAMPLES, FOLDS)
+def both(tmp_path_factory: pytest.TempPathFactory) -> SentimentStage:
+    return SentimentStage(config("tfidf", "ian")).fit(EXAMPLES, FOLDS, folder=tmp_path_factory.mktemp("both"))
 
 
 def test_table_has_a_row_for_each_member_and_the_average(both: SentimentStage) -> None:
@@ -56,23 +57,23 @@ def test_best_accuracy_is_chosen_and_the_earlier_at_a_tie(both: SentimentStage) 
     assert both.chosen_ == next(row.member for row in both.table_ if row.accuracy == best) == "tfidf"
 
 
-def test_a_member_below_the_baseline_is_not_used() -> None:
+def test_a_member_below_the_baseline_is_not_used(tmp_path: Path) -> None:
     noise = [example(i, Emotion.POS if i % 4 else Emotion.NEG, "字" * (1 + i % 5)) for i in range(36)]
-    stage = SentimentStage(config("ian")).fit(noise, FOLDS)
+    stage = SentimentStage(config("ian")).fit(noise, FOLDS, folder=tmp_path)
     assert stage.chosen_ == "majority" or stage.table_[1].accuracy > stage.table_[0].accuracy
 
 
 @pytest.mark.parametrize("choose", ["ian", "tfidf+ian", "tfidf"])
-def test_configuration_may_choose(choose: str) -> None:
-    stage = SentimentStage(config("tfidf", "ian", choose=choose)).fit(EXAMPLES, FOLDS)
+def test_configuration_may_choose(choose: str, tmp_path: Path) -> None:
+    stage = SentimentStage(config("tfidf", "ian", choose=choose)).fit(EXAMPLES, FOLDS, folder=tmp_path)
     assert stage.chosen_ == choose
     assert {name: len(models) for name, models in stage.models_.items()} == {
         name: {"tfidf": 1, "ian": 3}[name] for name in choose.split("+")
     }
 
 
-def test_majority_may_be_a_member_or_the_only_one() -> None:
-    stage = SentimentStage(config("majority")).fit(EXAMPLES, FOLDS)
+def test_majority_may_be_a_member_or_the_only_one(tmp_path: Path) -> None:
+    stage = SentimentStage(config("majority")).fit(EXAMPLES, FOLDS, folder=tmp_path)
     assert [row.member for row in stage.table_] == ["majority"]
     assert stage.predict(EXAMPLES[:2]).shape == (2, 3)
 
@@ -95,13 +96,13 @@ def test_out_of_fold_table_names_every_example(both: SentimentStage) -> None:
 
 
 @pytest.mark.parametrize("member", ["majority", "tfidf", "ian"])
-def test_no_example_is_scored_by_a_model_that_saw_its_article(member: str) -> None:
+def test_no_example_is_scored_by_a_model_that_saw_its_article(member: str, tmp_path: Path) -> None:
     """A token that occurs in one article tells its emotion; out-of-fold that must not help."""
     rng = np.random.default_rng(0)
     emotions = [EMOTIONS[i] for i in rng.integers(0, 3, 36)]
     secret = [example(i, emotion, chr(0x4E00 + 7 * i) * 6) for i, emotion in enumerate(emotions)]
     again = [example(i, emotion, chr(0x4E00 + 7 * i) * 5) for i, emotion in enumerate(emotions)]
-    stage = SentimentStage(config(member, choose=member)).fit([*secret, *again], FOLDS)
+    stage = SentimentStage(config(member, choose=member)).fit([*secret, *again], FOLDS, folder=tmp_path)
     assert stage.table_[-1].accuracy < 0.65
     if member == "tfidf":  # which sees through it at once where it may
         seen = [EMOTIONS[column] for column in stage.predict(secret).argmax(1)]
@@ -125,43 +126,43 @@ def test_dev_split_of_one_group_is_the_group() -> None:
 @pytest.mark.parametrize("choose", ["majority", "tfidf", "tfidf+af_lstm"])
 def test_saved_stage_predicts_the_same(choose: str, tmp_path: Path) -> None:
     options = config(*{"majority": 0, **dict.fromkeys(choose.split("+"))}, choose=choose)
-    stage = SentimentStage(options).fit(EXAMPLES, FOLDS)
-    stage.save(tmp_path)
+    stage = SentimentStage(options).fit(EXAMPLES, FOLDS, folder=tmp_path)
     again = SentimentStage.load(tmp_path, options)
     np.testing.assert_array_equal(again.predict(EXAMPLES), stage.predict(EXAMPLES))
     assert again.table_ == stage.table_
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
-    assert {file.suffix for file in files} <= {".json", ".safetensors"}
-    assert {file.relative_to(tmp_path).parts[0] for file in files} == {"stage.json", *choose.split("+")}
+    assert {file.suffix for file in files} <= {".json", ".gz", ".safetensors"}
+    assert {file.relative_to(tmp_path).parts[0] for file in files} == {"stage.json", "majority", *choose.split("+")}
 
 
 def test_load_says_what_is_missing(both: SentimentStage, tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match=r"stage\.json: cannot be read"):
         SentimentStage.load(tmp_path, both.config)
-    both.save(tmp_path)
-    (tmp_path / "tfidf" / "0" / "model.safetensors").unlink()
+    SentimentStage(both.config).fit(EXAMPLES, FOLDS, folder=tmp_path)
+    (tmp_path / "tfidf" / "model" / "model.safetensors").unlink()
     with pytest.raises(ArtifactError, match="not a sentiment stage of this configuration"):
         SentimentStage.load(tmp_path, both.config)
 
 
 def test_load_refuses_heads_of_another_size(tmp_path: Path) -> None:
-    stage = SentimentStage(config("ian", choose="ian")).fit(EXAMPLES, FOLDS)
-    stage.save(tmp_path)
+    stage = SentimentStage(config("ian", choose="ian")).fit(EXAMPLES, FOLDS, folder=tmp_path)
     stage.config.head.hidden_dim = 7
     with pytest.raises(ArtifactError, match=r"model\.safetensors: does not fit the head ian"):
         SentimentStage.load(tmp_path, stage.config)
 
 
 def test_log_holds_every_epoch_of_every_fold(tmp_path: Path) -> None:
-    SentimentStage(config("ian"), log=tmp_path / "log.jsonl").fit(EXAMPLES, FOLDS)
+    SentimentStage(config("ian"), log=tmp_path / "log.jsonl").fit(EXAMPLES, FOLDS, folder=tmp_path)
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert {(line["stage"], line["member"]) for line in lines} == {("sentiment", "ian")}
+    assert {(line["stage"], line["model"]) for line in lines} == {("sentiment", "ian")}
     assert {line["fold"] for line in lines} == {0, 1, 2}
 
 
 def fingerprint(*, workers: int) -> str:
     """Return every out-of-fold figure and prediction of a stage, to the last bit."""
-    stage = SentimentStage(config("tfidf", "ian", choose="tfidf+ian", workers=workers)).fit(EXAMPLES, FOLDS)
+    with TemporaryDirectory() as folder:
+        options = config("tfidf", "ian", choose="tfidf+ian", workers=workers)
+        stage = SentimentStage(options).fit(EXAMPLES, FOLDS, folder=Path(folder))
     return stage.predict(EXAMPLES).tobytes().hex() + stage.oof_.to_csv(index=False)
 
 
@@ -197,10 +198,9 @@ def test_trainings_of_a_member_on_an_encoder_are_saved_and_not_repeated(with_enc
     again = SentimentStage(with_encoder, log=log).fit(EXAMPLES, FOLDS, folder=folder)
     assert len(log.read_bytes().splitlines()) == n_lines
     np.testing.assert_array_equal(again.predict(EXAMPLES), first.predict(EXAMPLES))
-    again.save(folder)
     assert sorted(path.name for path in (folder / "pair").iterdir()) == ["folds", "model"]
     np.testing.assert_array_equal(SentimentStage.load(folder, with_encoder).predict(EXAMPLES), first.predict(EXAMPLES))
-    apart = SentimentStage(with_encoder).fit(EXAMPLES, FOLDS)
+    apart = SentimentStage(with_encoder).fit(EXAMPLES, FOLDS, folder=tmp_path / "apart")
     np.testing.assert_array_equal(apart.predict(EXAMPLES), first.predict(EXAMPLES))
     with_encoder.head.dropout = 0.2
     SentimentStage(with_encoder, log=log).fit(EXAMPLES, FOLDS, folder=folder)
@@ -208,13 +208,15 @@ def test_trainings_of_a_member_on_an_encoder_are_saved_and_not_repeated(with_enc
 
 
 def test_members_are_weighed_by_how_likely_they_make_the_gold_emotions(both: SentimentStage, tmp_path: Path) -> None:
-    stage = SentimentStage(config("tfidf", "ian", choose="tfidf+ian")).fit(EXAMPLES, FOLDS)
+    stage = SentimentStage(config("tfidf", "ian", choose="tfidf+ian")).fit(EXAMPLES, FOLDS, folder=tmp_path)
     assert sum(stage.weights_) == pytest.approx(1)
     assert stage.weights_[0] > 0.9  # always right, and sure of it
-    stage.save(tmp_path)
     assert SentimentStage.load(tmp_path, stage.config).weights_ == stage.weights_
     state = json.loads((tmp_path / "stage.json").read_text(encoding="utf-8"))
     earlier = {**state, "n_models": {name: len(places) for name, places in state["models"].items()}}
+    for name, places in state["models"].items():  # which lay in numbered folders
+        for number, place in enumerate(places):
+            (tmp_path / name / place).rename(tmp_path / name / str(number))
     del earlier["weights"], earlier["models"]
     (tmp_path / "stage.json").write_text(json.dumps(earlier), encoding="utf-8")
     again = SentimentStage.load(tmp_path, stage.config)
@@ -228,11 +230,10 @@ def test_a_member_on_an_encoder_predicts_by_one_model_fitted_on_all(tmp_path: Pa
     folder = write_tiny_encoder(tmp_path / "encoder", n_layers=1, characters=characters)
     options = config("tfidf", "pair", choose="tfidf+pair", workers=2)
     options.head.encoder.name = str(folder)
-    stage = SentimentStage(options, log=tmp_path / "log.jsonl").fit(EXAMPLES, FOLDS)
+    stage = SentimentStage(options, log=tmp_path / "log.jsonl").fit(EXAMPLES, FOLDS, folder=tmp_path / "saved")
     assert {name: len(models) for name, models in stage.models_.items()} == {"tfidf": 1, "pair": 1}
     lines = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     assert [line["fold"] for line in lines].count(None) == options.head.encoder.training.max_epochs
-    stage.save(tmp_path / "saved")
     folder.rename(tmp_path / "moved")
     np.testing.assert_array_equal(
         SentimentStage.load(tmp_path / "saved", options).predict(EXAMPLES), stage.predict(EXAMPLES)

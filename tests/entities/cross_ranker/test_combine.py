@@ -44,9 +44,14 @@ def make(*, flip_fold: int | None = None) -> tuple[FeatureTable, list[TwoScores]
 TABLE, SCORES = make()
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("combined")
+
+
 @pytest.fixture(scope="module", params=COMBINERS)
-def fitted(request: pytest.FixtureRequest) -> Stack | Blend:
-    return COMBINERS[request.param](CONFIG).fit(TABLE, SCORES, FOLDS)
+def fitted(request: pytest.FixtureRequest, folder: Path) -> Stack | Blend:
+    return COMBINERS[request.param](CONFIG).fit(TABLE, SCORES, FOLDS, folder=folder / request.param)
 
 
 def test_columns_by_hand() -> None:
@@ -80,18 +85,18 @@ def test_the_better_score_decides(fitted: Stack | Blend) -> None:
 
 
 @pytest.mark.parametrize("name", COMBINERS)
-def test_what_chose_an_articles_scores_has_not_seen_its_labels(name: str, fitted: Stack | Blend) -> None:
+def test_what_chose_an_articles_scores_has_not_seen_its_labels(name: str, tmp_path: Path) -> None:
     """Order within the article: calibration is one curve for all, and sees every label."""
     table, scores = make(flip_fold=1)
-    before = COMBINERS[name](CONFIG).fit(TABLE, SCORES, FOLDS)
-    after = COMBINERS[name](CONFIG).fit(table, scores, FOLDS)
+    before = COMBINERS[name](CONFIG).fit(TABLE, SCORES, FOLDS, folder=tmp_path / "before")
+    after = COMBINERS[name](CONFIG).fit(table, scores, FOLDS, folder=tmp_path / "after")
     for row in (row for row in range(N_ARTICLES) if FOLDS[row] == 1):
         assert np.argsort(after.oof_probs_[row]).tolist() == np.argsort(before.oof_probs_[row]).tolist()
 
 
-def test_save_and_load_rank_alike(fitted: Stack | Blend, tmp_path: Path) -> None:
-    fitted.save(tmp_path)
-    loaded = type(fitted).load(tmp_path, CONFIG)
+def test_what_is_loaded_ranks_alike(fitted: Stack | Blend, folder: Path, tmp_path: Path) -> None:
+    name = next(name for name, kind in COMBINERS.items() if isinstance(fitted, kind))
+    loaded = type(fitted).load(folder / name, CONFIG)
     assert loaded.rule_ == fitted.rule_
     for matrix, scores in zip(TABLE.matrices[:5], SCORES[:5], strict=True):
         probs = fitted.probs(TABLE.names, matrix, scores)
@@ -100,8 +105,8 @@ def test_save_and_load_rank_alike(fitted: Stack | Blend, tmp_path: Path) -> None
         type(fitted).load(tmp_path / "none", CONFIG)
 
 
-def test_stacked_trees_refuse_other_features() -> None:
-    stack = Stack(CONFIG).fit(TABLE, SCORES, FOLDS)
+def test_stacked_trees_refuse_other_features(tmp_path: Path) -> None:
+    stack = Stack(CONFIG).fit(TABLE, SCORES, FOLDS, folder=tmp_path)
     with pytest.raises(ArtifactError, match=r"'x\.b' was trained, 'x\.c' given"):
         stack.probs(["x.a", "x.c"], TABLE.matrices[0], SCORES[0])
 

@@ -123,15 +123,15 @@ def test_two_workers_give_the_same_scores(fitted: tuple[RelevanceStage, Path], t
     assert same(stage.predict(PAIRS), fitted[0].predict(PAIRS))
 
 
-def test_save_and_load_predict_alike(fitted: tuple[RelevanceStage, Path], tmp_path: Path) -> None:
-    fitted[0].save(tmp_path)
-    assert same(RelevanceStage.load(tmp_path, CONFIG, seed=7).predict(PAIRS), fitted[0].predict(PAIRS))
+def test_a_loaded_stage_predicts_alike(fitted: tuple[RelevanceStage, Path]) -> None:
+    stage, folder = fitted
+    assert same(RelevanceStage.load(folder, CONFIG, seed=7).predict(PAIRS), stage.predict(PAIRS))
     with pytest.raises(ArtifactError, match=r"matcher\.json: holds .*malstm.*, the configuration wants .*soft_align"):
-        RelevanceStage.load(tmp_path, replace(CONFIG, name="soft_align"), seed=7)
+        RelevanceStage.load(folder, replace(CONFIG, name="soft_align"), seed=7)
     with pytest.raises(ArtifactError, match=r"model\.safetensors: does not fit the network"):
-        RelevanceStage.load(tmp_path, replace(CONFIG, hidden_dim=9), seed=7)
+        RelevanceStage.load(folder, replace(CONFIG, hidden_dim=9), seed=7)
     with pytest.raises(ArtifactError, match="cannot be read"):
-        RelevanceStage.load(tmp_path / "none", CONFIG, seed=7)
+        RelevanceStage.load(folder / "none", CONFIG, seed=7)
 
 
 def test_an_article_scores_the_same_whatever_stands_around_it(fitted: tuple[RelevanceStage, Path]) -> None:

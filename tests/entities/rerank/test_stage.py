@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from pipeline.config import RerankConfig
 from pipeline.entities.features import FeatureTable
-from pipeline.entities.rerank import NumberRule, Ranker, RerankStage
+from pipeline.entities.rerank import NumberRule, Ranker, RerankStage, choose
 from pipeline.errors import ArtifactError, DataError
 from pipeline.metric import entity_f1
 
@@ -42,8 +43,13 @@ TABLE = make_table()
 
 
 @pytest.fixture(scope="module")
-def stage() -> RerankStage:
-    return RerankStage(CONFIG, seed=7).fit(TABLE, FOLDS)
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("rerank")
+
+
+@pytest.fixture(scope="module")
+def stage(folder: Path) -> RerankStage:
+    return RerankStage(CONFIG, seed=7).fit(TABLE, FOLDS, folder=folder)
 
 
 def rows_outside(fold: int) -> list[int]:
@@ -60,8 +66,8 @@ def test_out_of_fold_probabilities_come_from_the_other_folds(stage: RerankStage)
                 np.testing.assert_allclose(stage.oof_probs_[row], expected, rtol=1e-12)
 
 
-def test_labels_of_a_fold_do_not_reorder_its_own_candidates(stage: RerankStage) -> None:
-    other = RerankStage(CONFIG, seed=7).fit(make_table(shift=1), FOLDS)
+def test_labels_of_a_fold_do_not_reorder_its_own_candidates(stage: RerankStage, tmp_path: Path) -> None:
+    other = RerankStage(CONFIG, seed=7).fit(make_table(shift=1), FOLDS, folder=tmp_path)
     changed = 0
     for row in range(N_ARTICLES):
         same = np.array_equal(np.argsort(stage.oof_probs_[row]), np.argsort(other.oof_probs_[row]))
@@ -76,7 +82,7 @@ def test_figures_agree_with_choice_and_metric(stage: RerankStage) -> None:
     for row, keys in enumerate(TABLE.keys):
         gold = {key for key, label in zip(keys, TABLE.labels[row], strict=True) if label}
         gold |= {f"missed {n}" for n in range(TABLE.n_gold[row] - len(gold))}
-        chosen = stage.choose(stage.oof_probs_[row], keys, TABLE.firsts[row])
+        chosen = choose(stage.oof_probs_[row], keys, TABLE.firsts[row], stage.rule_)
         assert bool(chosen) == bool(keys)
         f1.append(entity_f1(gold, [keys[index] for index in chosen]))
     assert stage.oof_entity_f1_ == pytest.approx(np.mean(f1), abs=1e-12)
@@ -86,43 +92,58 @@ def test_figures_agree_with_choice_and_metric(stage: RerankStage) -> None:
 def test_the_final_ranker_is_fitted_on_every_article(stage: RerankStage) -> None:
     ranker = Ranker(CONFIG, seed=7).fit(TABLE.matrices, TABLE.labels, TABLE.names)
     matrix = TABLE.matrices[0]
-    np.testing.assert_array_equal(stage.ranker_.score(matrix), ranker.score(matrix))
+    np.testing.assert_array_equal(stage.model_.score(matrix), ranker.score(matrix))
     np.testing.assert_array_equal(stage.probs(matrix), stage.calibrator_.probs(ranker.score(matrix)))
     assert stage.probs(np.empty((0, 3))).shape == (0,)
 
 
-def test_max_entities_reaches_the_rule() -> None:
+def test_max_entities_reaches_the_rule(tmp_path: Path) -> None:
     config = RerankConfig(n_estimators=5, min_child_samples=5, max_entities=1)
-    stage = RerankStage(config, seed=7).fit(TABLE, FOLDS)
+    stage = RerankStage(config, seed=7).fit(TABLE, FOLDS, folder=tmp_path)
     assert stage.rule_.max_entities == 1
     assert all(
-        len(stage.choose(stage.oof_probs_[row], TABLE.keys[row], TABLE.firsts[row])) <= 1 for row in range(N_ARTICLES)
+        len(choose(stage.oof_probs_[row], TABLE.keys[row], TABLE.firsts[row], stage.rule_)) <= 1
+        for row in range(N_ARTICLES)
     )
 
 
-def test_lambdarank_runs_through_the_stage() -> None:
+def test_lambdarank_runs_through_the_stage(tmp_path: Path) -> None:
     config = RerankConfig(objective="lambdarank", n_estimators=15, learning_rate=0.2, min_child_samples=5)
-    assert RerankStage(config, seed=7).fit(TABLE, FOLDS).oof_entity_f1_ > 0.6
+    assert RerankStage(config, seed=7).fit(TABLE, FOLDS, folder=tmp_path).oof_entity_f1_ > 0.6
 
 
-def test_nothing_to_learn_from() -> None:
+def test_nothing_to_learn_from(tmp_path: Path) -> None:
     table = replace(TABLE, labels=[label * 0 for label in TABLE.labels])
     with pytest.raises(DataError, match="no gold entity is among the candidates of its article"):
-        RerankStage(CONFIG, seed=7).fit(table, FOLDS)
+        RerankStage(CONFIG, seed=7).fit(table, FOLDS, folder=tmp_path)
 
 
-def test_save_and_load_answer_the_same(stage: RerankStage, tmp_path: Path) -> None:
-    stage.save(tmp_path)
-    again = RerankStage.load(tmp_path, CONFIG, seed=7)
+def test_a_loaded_stage_answers_the_same(stage: RerankStage, folder: Path) -> None:
+    again = RerankStage.load(folder, CONFIG, seed=7)
     assert again.rule_ == stage.rule_
     assert again.calibrator_ == stage.calibrator_
-    for matrix, keys, firsts in zip(TABLE.matrices, TABLE.keys, TABLE.firsts, strict=True):
+    for matrix in TABLE.matrices:
         np.testing.assert_array_equal(again.probs(matrix), stage.probs(matrix))
-        assert again.choose(again.probs(matrix), keys, firsts) == stage.choose(stage.probs(matrix), keys, firsts)
 
 
-def test_damaged_thresholds_are_refused(stage: RerankStage, tmp_path: Path) -> None:
-    stage.save(tmp_path)
+def test_a_run_of_before_has_its_trees_beside_the_thresholds(stage: RerankStage, folder: Path, tmp_path: Path) -> None:
+    for file in [folder / "thresholds.json", *(folder / "model").iterdir()]:
+        shutil.copy(file, tmp_path / file.name)
+    matrix = TABLE.matrices[0]
+    np.testing.assert_array_equal(RerankStage.load(tmp_path, CONFIG, seed=7).probs(matrix), stage.probs(matrix))
+
+
+def test_trees_of_a_fold_are_not_grown_twice(stage: RerankStage, folder: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in folder.rglob("done.json")}
+    assert len(before) == 4
+    again = RerankStage(replace(CONFIG, max_entities=1), seed=7).fit(TABLE, FOLDS, folder=folder)
+    assert again.rule_.max_entities == 1
+    assert {path: path.stat().st_mtime_ns for path in folder.rglob("done.json")} == before
+    RerankStage(CONFIG, seed=7).fit(TABLE, FOLDS, folder=folder)
+
+
+def test_damaged_thresholds_are_refused(stage: RerankStage, folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     path = tmp_path / "thresholds.json"
     whole = json.loads(path.read_text())
     assert NumberRule(**whole["rule"]) == stage.rule_

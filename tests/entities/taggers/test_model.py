@@ -13,7 +13,7 @@ from pipeline.config import TaggerConfig
 from pipeline.entities.taggers.base import token_loss
 from pipeline.entities.taggers.model import TaggerModel, _balanced, span_f1
 from pipeline.errors import ArtifactError, ConfigError, DataError
-from pipeline.nn.loop import JsonLinesLog
+from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.text.spans import LabelledText, Span
 
 Options = Callable[..., TaggerConfig]

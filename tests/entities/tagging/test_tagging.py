@@ -203,10 +203,10 @@ class TestStage:
     def test_save_and_load_predict_alike(
         self, fitted: tuple[TaggerStage, Path], config: Config, tmp_path: Path
     ) -> None:
-        fitted[0].save(tmp_path)
-        assert TaggerStage.load(tmp_path, config).predict(DOCS) == fitted[0].predict(DOCS)
+        stage, folder = fitted
+        assert TaggerStage.load(folder, config).predict(DOCS) == stage.predict(DOCS)
         with pytest.raises(ArtifactError, match="tags entity, want POS, NEG"):
-            TaggerStage.load(tmp_path, config, labels=["POS", "NEG"])
+            TaggerStage.load(folder, config, labels=["POS", "NEG"])
         with pytest.raises(ArtifactError, match="cannot be read"):
             TaggerStage.load(tmp_path / "none", config)
 
