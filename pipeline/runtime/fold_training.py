@@ -185,14 +185,14 @@ def train_folds(
     if len(folds) != len(items):
         raise ValueError(f"{len(items)} items but {len(folds)} folds")
     names = sorted(set(folds))
-    if len(names) < 2:
-        raise ValueError(f"out-of-fold scores need at least 2 folds, got {names}")
     jobs = []
     for fold in (*names, None) if final else names:
         if not is_done(_place(folder, fold), key := task.key(fold)):
             rest = task.select([item for item, other in zip(items, folds, strict=True) if other != fold])
             held_out = [item for item, other in zip(items, folds, strict=True) if other == fold]
             jobs.append(_Job(fold, key, rest, held_out))
+    if len(names) < 2:  # a task that finds nothing to learn from says so better
+        raise ValueError(f"out-of-fold scores need at least 2 folds, got {names}")
     trainings = map_chunks(
         _train,
         jobs,

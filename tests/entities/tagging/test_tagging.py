@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -194,8 +195,9 @@ class TestStage:
         assert [json.loads(line)["fold"] for line in lines] == [1] * config.tagger.training.max_epochs
         assert again.oof_ == stage.oof_
 
-    def test_other_options_train_again(self, fitted: tuple[TaggerStage, Path], config: Config) -> None:
-        _, folder = fitted
+    def test_other_options_train_again(self, fitted: tuple[TaggerStage, Path], config: Config, tmp_path: Path) -> None:
+        folder = tmp_path / "copy"
+        shutil.copytree(fitted[1], folder)
         once = replace(config, tagger=replace(config.tagger, training=replace(config.tagger.training, max_epochs=1)))
         TaggerStage(once, log=folder / "other.jsonl").fit(TEXTS, FOLDS, folder=folder)
         assert len((folder / "other.jsonl").read_text().splitlines()) == 4
@@ -208,7 +210,7 @@ class TestStage:
         with pytest.raises(ArtifactError, match="tags entity, want POS, NEG"):
             TaggerStage.load(folder, config, labels=["POS", "NEG"])
         with pytest.raises(ArtifactError, match="cannot be read"):
-            TaggerStage.load(tmp_path / "none", config)
+            TaggerStage.load(folder / "none", config)
 
     def test_two_workers_give_the_same_scores(
         self, fitted: tuple[TaggerStage, Path], config: Config, tmp_path: Path
