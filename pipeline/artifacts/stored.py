@@ -13,7 +13,7 @@ from pathlib import Path
 from posixpath import basename, commonpath, dirname, join, relpath, splitext
 from typing import Any, Literal, TextIO
 
-from pipeline.errors import ConfigError, DataError
+from pipeline.errors import ConfigError, DataError, PipelineError
 
 _QUOTED = str.maketrans({"[": "%5B", "]": "%5D", " ": "%20"})
 """Characters that a URI may not hold, and a pattern or a name does."""
@@ -46,8 +46,12 @@ class StoredFile:
         return io.BufferedReader(self.filesystem.open_input_file(self.path), BUFFER_BYTES)
 
     def exists(self) -> bool:
-        """Tell whether the file is there."""
-        return bool(self.filesystem.get_file_info(self.path).is_file)
+        """Tell whether the file is there.
+
+        Raises:
+            DataError: the file system does not say.
+        """
+        return bool(_info(self.filesystem, self.path, self.name).is_file)
 
     @contextmanager
     def writer(self) -> Iterator[TextIO]:
@@ -59,7 +63,7 @@ class StoredFile:
             ConfigError: it cannot be written. An OSError in the block counts as one of writing.
         """
         temporary = join(dirname(self.path), f".{basename(self.path)}.{secrets.token_hex(4)}.tmp")
-        with _write_errors(self.name):
+        with _one_line(ConfigError, f"{self.name}: cannot be written"):
             self.filesystem.create_dir(dirname(self.path), recursive=True)
             try:
                 raw = self.filesystem.open_output_stream(temporary, compression=None)
@@ -127,10 +131,7 @@ class StoredFolder:
     def _all_names(self) -> list[str]:
         from pyarrow import fs
 
-        try:
-            found = self.filesystem.get_file_info(fs.FileSelector(self.path, allow_not_found=True, recursive=True))
-        except OSError as error:
-            raise DataError(f"{self.name}: cannot be read ({_reason(error)})") from error
+        found = _info(self.filesystem, fs.FileSelector(self.path, allow_not_found=True, recursive=True), self.name)
         return sorted(relpath(info.path, self.path) for info in found if info.is_file)
 
 
@@ -142,7 +143,7 @@ def find_files(names: Sequence[str]) -> dict[str, StoredFile]:
 
     Raises:
         ConfigError: a URI that no file system takes, or names on several file systems.
-        DataError: there is no such file, or a folder or pattern holds none.
+        DataError: there is no such file, a folder or pattern holds none, or it cannot be read.
     """
     groups = [_group(name) for name in names]
     roots = [root for root, _ in groups]
@@ -160,7 +161,7 @@ def is_pattern(name: str) -> bool:
 def _group(name: str) -> tuple[StoredFolder, list[StoredFile]]:
     """Return a folder and the files in it that a name stands for."""
     place = StoredFolder.at(name)
-    info = place.filesystem.get_file_info(place.path)
+    info = _info(place.filesystem, place.path, place.name)
     if info.is_file:
         parent = StoredFolder(place.filesystem, dirname(place.path), dirname(place.name) or ".")
         return parent, [StoredFile(place.filesystem, place.path, place.name)]
@@ -183,12 +184,19 @@ def _matches(name: str, pattern: Sequence[str]) -> bool:
     return len(steps) == len(pattern) and all(map(fnmatchcase, steps, pattern))
 
 
+def _info(filesystem: Any, place: Any, name: str) -> Any:
+    """Return what a file system says of a path, or of what a ``FileSelector`` stands for."""
+    with _one_line(DataError, f"{name}: cannot be read"):
+        return filesystem.get_file_info(place)
+
+
 @contextmanager
-def _write_errors(name: str) -> Iterator[None]:
+def _one_line(kind: type[PipelineError], message: str) -> Iterator[None]:
+    """Turn an OSError into an error of the program, with its reason."""
     try:
         yield
     except OSError as error:
-        raise ConfigError(f"{name}: cannot be written ({_reason(error)})") from error
+        raise kind(f"{message} ({_reason(error)})") from error
 
 
 def _reason(error: Exception) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import pickle
 import sys
 from pathlib import Path
 
@@ -83,6 +84,22 @@ def test_a_file_whose_name_looks_like_a_pattern(data: Path) -> None:
     assert list(find_files(["data/a[1].jsonl"])) == ["a[1].jsonl"]
 
 
+def test_links_are_followed(data: Path) -> None:
+    (data / "day=1/link.jsonl").symlink_to(data / "a.jsonl")
+    (data / "day=1/linked").symlink_to(data / "day=2", target_is_directory=True)
+    (data / "day=1/gone.jsonl").symlink_to(data / "none.jsonl")
+    assert list(find_files(["data/day=1"])) == ["a.jsonl", "link.jsonl", "linked/a.jsonl"]
+    assert list(find_files(["data/day=1/*/*.jsonl"])) == ["linked/a.jsonl"]
+
+
+def test_a_file_system_that_refuses_to_look(data: Path) -> None:
+    long = "x" * 300  # longer than any file's name may be
+    with pytest.raises(DataError, match=rf"data/{long}: cannot be read \("):
+        find_files([f"data/{long}"])
+    with pytest.raises(DataError, match=rf"data/{long}: cannot be read \("):
+        StoredFolder.at("data").file(long).exists()
+
+
 @pytest.mark.parametrize("name", ["nope://bucket/x", "s3:///x"])
 def test_a_uri_that_nothing_opens(name: str) -> None:
     with pytest.raises(ConfigError, match=f"{name}: no file system opens this"):
@@ -156,6 +173,22 @@ def test_a_place_that_cannot_be_written(data: Path) -> None:
         StoredFolder.at("data/a.jsonl").file("x").writer(),
     ):
         pass
+
+
+def test_a_folder_is_no_place_for_a_file(data: Path) -> None:
+    with (
+        pytest.raises(ConfigError, match=r"data/day=1: cannot be written"),
+        StoredFolder.at("data").file("day=1").writer(),
+    ):
+        pass
+    assert sorted(path.name for path in (data / "day=1").iterdir()) == ["a.jsonl"]
+    assert not list(data.glob(".day*"))
+
+
+def test_a_file_can_be_sent_to_another_machine(data: Path) -> None:
+    file = find_files(["data/a.jsonl"])["a.jsonl"]
+    sent = pickle.loads(pickle.dumps(file))
+    assert (sent, sent.open().read()) == (file, ROW)
 
 
 def test_signs_of_a_pattern() -> None:
