@@ -1,6 +1,6 @@
 """Prints docs/DEPENDENCIES.md's tables: every installed package that a requirements file leads to, with its licence.
 
-    python -m benchmarks.dependencies requirements.txt requirements-dev.txt
+    python -m benchmarks.dependencies
 
 Versions and licences are those that the installed packages state; "not stated" is a package that states none.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
@@ -17,16 +17,19 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 LICENCE = "License :: "
+FILES = ("requirements.txt", "requirements-cluster.txt", "requirements-tune.txt", "requirements-dev.txt")
+"""In this order: what an earlier file leads to is not repeated under a later one."""
 
 
 def main() -> None:
     """Print a table for each file; what an earlier file led to is not repeated."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("files", nargs="*", type=Path, default=[Path(name) for name in FILES])
     known: set[str] = set()
     for path in parser.parse_args().files:
-        direct = {canonicalize_name(requirement.name) for requirement in read_requirements(path)}
-        found = closure(direct) - known
+        requirements = list(read_requirements(path))
+        direct = {canonicalize_name(requirement.name) for requirement in requirements}
+        found = closure(requirements) - known
         known |= found
         print(f"## {path.name}\n\n| package | version | licence | asked for by |\n| --- | --- | --- | --- |")
         for name in sorted(found):
@@ -44,29 +47,31 @@ def read_requirements(path: Path) -> Iterator[Requirement]:
             yield Requirement(text)
 
 
-def closure(names: Collection[str]) -> set[str]:
-    """Return packages with everything installed that they need, extras left out."""
+def closure(requirements: Iterable[Requirement]) -> set[str]:
+    """Return packages with everything installed that they need, and that the extras asked for need."""
     found: set[str] = set()
-    waiting = sorted(names)
+    seen: set[tuple[str, str]] = set()
+    waiting = list(requirements)
     while waiting:
-        name = waiting.pop()
-        if name in found:
-            continue
-        try:
-            needs = metadata.requires(name) or []
-        except metadata.PackageNotFoundError:  # for another platform or Python
-            continue
-        found.add(name)
-        waiting += [canonicalize_name(need.name) for need in map(_parsed, needs) if need is not None]
+        need = waiting.pop()
+        name = canonicalize_name(need.name)
+        for extra in {"", *need.extras} - {known for package, known in seen if package == name}:
+            seen.add((name, extra))
+            try:
+                texts = metadata.requires(name) or []
+            except metadata.PackageNotFoundError:  # for another platform or Python
+                continue
+            found.add(name)
+            waiting += [each for text in texts if (each := _parsed(text, extra))]
     return found
 
 
-def _parsed(text: str) -> Requirement | None:
+def _parsed(text: str, extra: str) -> Requirement | None:
     try:
         need = Requirement(text)
     except InvalidRequirement:
         return None
-    return need if need.marker is None or need.marker.evaluate({"extra": ""}) else None
+    return need if need.marker is None or need.marker.evaluate({"extra": extra}) else None
 
 
 def licence(package: metadata.Distribution) -> str:
