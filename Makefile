@@ -1,9 +1,9 @@
 # make check: everything CI checks. PYTHON may point to a virtual environment's interpreter.
 PYTHON ?= python
 
-.PHONY: check format lint types layers test slow fuzz
+.PHONY: check format lint types layers test ray slow fuzz
 
-check: lint types layers test
+check: lint types layers test ray
 
 format:
 	$(PYTHON) -m ruff format .
@@ -21,6 +21,10 @@ layers:
 
 test:
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -n auto --maxprocesses 4 --dist loadfile
+
+# One at a time: each test starts Ray with as many processes as it has workers.
+ray:
+	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -m ray
 
 slow:
 	OMP_NUM_THREADS=1 $(PYTHON) -m pytest -q -m slow

@@ -12,6 +12,7 @@ import pytest
 
 _SPEC = importlib.util.find_spec("ray")
 _MARKS = [
+    pytest.mark.ray,
     pytest.mark.slow,  # Ray takes 10 to 20 seconds to start and stop
     pytest.mark.enable_socket,  # its processes talk over this machine's own network
     pytest.mark.filterwarnings("ignore"),
