@@ -15,7 +15,8 @@ from pipeline.cli.engine import Engine, EngineName, chunk_map_of
 from pipeline.cli.files import MODELS, SUBMISSIONS, default_train, distinct_outputs, sample
 from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
 from pipeline.cli.predict import write_predictions
-from pipeline.errors import ConfigError, DataError
+from pipeline.cli.program import program_name
+from pipeline.errors import DataError
 
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
@@ -133,7 +134,7 @@ def _train_run(request: TrainRequest, name: str, *, resume: bool) -> RunFolder:
             figures = train_run(request, run)
         except KeyboardInterrupt:
             logger.warning(
-                "stages finished so far are kept; go on with: python run.py train ... --run %s --resume", name
+                "stages finished so far are kept; go on with: %s train ... --run %s --resume", program_name(), name
             )
             raise
         _report_training(figures)
@@ -240,9 +241,6 @@ def demo(
     from pipeline.cli.report import report_paths, write_report
 
     train_file, dev_file, test_file = (sample(name) for name in ("train.jsonl", "dev.jsonl", "test.jsonl"))
-    missing = [path for path in (train_file, dev_file, test_file) if not path.is_file()]
-    if missing:
-        raise ConfigError(f"{missing[0]}: the sample is not there", hint="run from a full checkout")
     _headline("audit")
     audit([train_file, dev_file, test_file])
     _headline("train")

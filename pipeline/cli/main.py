@@ -10,7 +10,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -20,6 +20,7 @@ from pipeline.cli.commands import audit, check, demo, evaluate, train
 from pipeline.cli.compare import compare
 from pipeline.cli.explain import explain
 from pipeline.cli.predict import predict
+from pipeline.cli.program import as_started, program_name
 from pipeline.cli.report import report
 from pipeline.cli.tag import tag
 from pipeline.cli.tune import tune
@@ -78,12 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
     signal.signal(signal.SIGTERM, _interrupt)
     program = get_command(app)
+    _name_as_started(program)
     try:
         with joined():
             if not is_main():
                 return _take_part()
             # Not program.main(): that would turn Ctrl-C and a closed pipe into exit codes of its own.
-            with program.make_context("run.py", [*arguments] or ["--help"]) as context:
+            with program.make_context(program_name().rpartition(" ")[2], [*arguments] or ["--help"]) as context:
                 program.invoke(context)
     except typer.Exit as done:
         return done.exit_code
@@ -91,7 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _show(error.message, error.hint, debug="--debug" in arguments)
         return error.exit_code
     except typer.TyperException as error:
-        _show(error.format_message(), "run.py --help lists the commands and options", debug=False)
+        _show(error.format_message(), "python run.py --help lists the commands and options", debug=False)
         return error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         _show("interrupted", None, debug="--debug" in arguments)
@@ -119,11 +121,18 @@ def _take_part() -> int:
     return 0
 
 
+def _name_as_started(command: Any) -> None:
+    """Let the examples in the help of a command, and of those below it, call the program as it was started."""
+    command.help = as_started(command.help or "")
+    for part in getattr(command, "commands", {}).values():
+        _name_as_started(part)
+
+
 def _show(message: str, hint: str | None, *, debug: bool) -> None:
     if debug:
         traceback.print_exc()
     line = " ".join(message.split())
-    sys.stderr.write(f"error: {line}\n" + (f"hint: {hint}\n" if hint else ""))
+    sys.stderr.write(f"error: {line}\n" + (f"hint: {as_started(hint)}\n" if hint else ""))
 
 
 def _prepare_streams() -> None:
