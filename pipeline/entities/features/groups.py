@@ -247,5 +247,5 @@ def tagger(context: FeatureContext) -> Columns:
     return {} if candidates.tagged is None else tagger_columns(candidates, candidates.tagged)
 
 
-GROUPS = (counts, title, positions, shape, words, nesting, neighbours, sources, document, tagger)
+GROUPS = [counts, title, positions, shape, words, nesting, neighbours, sources, document, tagger]
 """Groups that read the article alone, in the order of the reranker's columns."""
