@@ -1,6 +1,7 @@
 """All options together: defaults < preset < ``--config FILE`` < ``--set a.b=value``.
 
-The dataclasses are the schema; an unknown key, a wrong type or a value out of range is a ConfigError.
+The dataclasses are the schema, and the default preset is their defaults; an unknown key, a wrong type or a value out of
+range is a ConfigError.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from typing import Any, Literal
 
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
-from pipeline.config.checks import between, require
+from pipeline.config.checks import check_range, check_ranges, option, options, require
 from pipeline.config.emotions import HeadConfig, SentimentConfig
 from pipeline.config.ranking import CandidateConfig, CrossConfig, RelevanceConfig, RerankConfig
+from pipeline.config.sources import read_file, read_override, refuse_resolvers
 from pipeline.config.taggers import JointConfig, TaggerConfig
 from pipeline.config.training import TrainingConfig
 from pipeline.errors import ConfigError
@@ -30,10 +33,10 @@ class Config:
 
     mode: Literal["two_stage", "joint", "fused"] = "two_stage"
     """Entities first and then their emotions; both by one tagger; or the average of the two."""
-    seed: int = 7
-    n_folds: int = 5
+    seed: int = option(7, low=0, high=2**31 - 1)
+    n_folds: int = option(5, low=2, high=50)
     """Folds of every out-of-fold score; articles of one group share a fold."""
-    workers: int = 2
+    workers: int = option(2, low=1, high=256)
     """Processes for segmentation, candidates and features, and threads of the models."""
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
@@ -46,9 +49,7 @@ class Config:
     training: TrainingConfig = field(default_factory=TrainingConfig)
 
     def __post_init__(self) -> None:
-        between("seed", self.seed, 0, 2**31 - 1)
-        between("n_folds", self.n_folds, 2, 50)
-        between("workers", self.workers, 1, 256)
+        check_ranges("", self)
         require(
             self.mode == "two_stage" or self.tagger.name != "none",
             f"mode={self.mode} needs a tagger: set tagger.name to lstm, encoder or bert",
@@ -68,7 +69,8 @@ def load_config(*, preset: str = DEFAULT_PRESET, file: Path | None = None, overr
     """Merge defaults, preset, file and ``a.b=value`` overrides into a checked Config.
 
     Raises:
-        ConfigError: an unknown preset, file or key, a wrong type, or a value out of range.
+        ConfigError: an unknown preset, file or key, a wrong type, a value out of range, or one that a resolver would
+            compute.
     """
     if preset not in presets():
         raise ConfigError(f"unknown preset {preset!r} (have: {', '.join(presets())})")
@@ -87,8 +89,9 @@ def config_from_dict(values: dict[str, Any]) -> Config:
     """Rebuild a Config from ``Config.to_dict``, as stored with a run.
 
     Raises:
-        ConfigError: a key or type that this version does not know.
+        ConfigError: a key or type that this version does not know, or a value that a resolver would compute.
     """
+    refuse_resolvers(values)
     try:
         return _to_config(OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.create(values)))
     except OmegaConfBaseException as error:
@@ -101,25 +104,27 @@ def _merge(sources: Iterable[Path], overrides: Sequence[str]) -> Config:
     try:
         for path in sources:
             where = f"{path}: "
-            merged = OmegaConf.merge(merged, OmegaConf.load(path))
+            merged = OmegaConf.merge(merged, read_file(path))
         for item in overrides:
             where = f"--set {item}: "
-            key, _, value = item.partition("=")
-            merged = OmegaConf.merge(merged, OmegaConf.from_dotlist([item if value else f'{key}=""']))
+            merged = OmegaConf.merge(merged, read_override(item))
         where = ""
         return _to_config(merged)
+    except ConfigError as error:
+        raise ConfigError(where + error.message, hint=error.hint) from error
     except OmegaConfBaseException as error:
         key = f"{error.full_key}: " if error.full_key and error.full_key not in where else ""
         raise ConfigError(where + key + _one_line(error)) from error
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise ConfigError(f"{where}not readable as YAML options: {_one_line(error)}") from error
-    except Exception as error:
-        if type(error).__module__.startswith("yaml"):
-            raise ConfigError(f"{where}not valid YAML: {_one_line(error)}") from error
-        raise
+    except YAMLError as error:
+        raise ConfigError(f"{where}not valid YAML: {_one_line(error)}") from error
 
 
 def _to_config(merged: Any) -> Config:
+    for name, _, bounds in options(Config):  # here they have their full names, as tagger.training.batch_size
+        if bounds:
+            check_range(name, OmegaConf.select(merged, name), bounds)
     config = OmegaConf.to_object(merged)
     if not isinstance(config, Config):
         raise ConfigError("the configuration must be a mapping of options")

@@ -5,104 +5,83 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from pipeline.config.checks import between, require
+from pipeline.config.checks import between, check_ranges, option, require
 from pipeline.config.training import MAX_POSITIONS, TrainingConfig
+
+MAX_WINDOW = MAX_POSITIONS - 3
+"""Most tokens of a window and the title beside it: [CLS] window [SEP] title [SEP]."""
 
 
 def _tagger_training() -> TrainingConfig:
-    return TrainingConfig(max_epochs=3, batch_size=8, learning_rate=1e-3)
+    return TrainingConfig(max_epochs=2, batch_size=4, learning_rate=1e-3, mixed_precision="auto")
 
 
 @dataclass
 class TaggerConfig:
     """Stage one: the sequence labeller that finds candidates and scores them."""
 
-    name: str = "none"
+    name: str = "bert"
     """``none``, or a registered tagger: ``lstm``, ``encoder`` (Transformer from random weights), ``bert``."""
     encoder: str = "builtin:e5-zh-6"
     """Pre-trained encoder of ``bert``: a folder, ``builtin:e5-zh-3``, ``-6`` or ``-12``, or a name on the model hub."""
     scheme: Literal["BIO", "BIESO"] = "BIESO"
     crf: bool = False
     """Learn the transitions between tags; otherwise each tag is classified alone, and only well-formed ones count."""
-    embedding_dim: int = 128
+    embedding_dim: int = option(128, low=2, high=4096)
     """Size of the token vectors of ``lstm``."""
-    hidden_dim: int = 128
+    hidden_dim: int = option(128, low=2, high=4096)
     """Hidden size of ``lstm``, of each direction."""
-    d_model: int = 512
+    d_model: int = option(512, low=2, high=8192)
     """Size of the states of ``encoder``."""
-    n_layers: int = 6
-    n_heads: int = 8
-    feed_forward_dim: int = 2048
-    dropout: float = 0.1
-    freeze_layers: int = 0
+    n_layers: int = option(6, low=1, high=96)
+    n_heads: int = option(8, low=1, high=128)
+    feed_forward_dim: int = option(2048, low=2, high=32_768)
+    dropout: float = option(0.1, low=0.0, high=0.95)
+    freeze_layers: int = option(2, low=0, high=96)
     """Lowest layers of the pre-trained encoder, embeddings with them, that stay as they are: less to compute."""
-    encoder_learning_rate: float = 3e-4
+    encoder_learning_rate: float = option(3e-4, low=1e-8, high=1.0)
     """Of the pre-trained encoder's highest layer; ``training.learning_rate`` is that of everything else. The small
     packaged encoder needs a high one; encoders of 100 million parameters and more want 2e-5 to 5e-5."""
-    layer_decay: float = 0.9
+    layer_decay: float = option(0.9, low=0.1, high=1.0)
     """Each layer of the pre-trained encoder learns at this multiple of the rate of the one above it."""
-    class_weight_power: float = 0.0
+    class_weight_power: float = option(0.0, low=0.0, high=2.0)
     """Tags weigh (1 / frequency) ** power in the loss: 0 none, 1 fully balanced."""
-    focal_gamma: float = 0.0
+    focal_gamma: float = option(0.0, low=0.0, high=10.0)
     """Tags that are right with probability p weigh (1 - p) ** gamma in the loss: 0 is plain cross-entropy."""
-    window_tokens: int = 256
+    window_tokens: int = option(256, low=8, high=MAX_WINDOW)
     """Tokens of the text that are read at a time, in prediction."""
-    overlap_tokens: int = 32
+    overlap_tokens: int = option(32, low=0, high=MAX_WINDOW // 2)
     """Tokens shared by neighbouring windows, in prediction: every span up to that length lies whole in one of them."""
-    title_tokens: int = 48
+    title_tokens: int = option(48, low=0, high=MAX_POSITIONS // 2)
     """Most tokens of the title read beside a window that does not hold it."""
-    train_window_tokens: int = 128
-    train_tokens: int = 256
+    train_window_tokens: int = option(128, low=8, high=MAX_WINDOW)
+    train_tokens: int = option(256, low=0, high=1_000_000)
     """Tokens read of an article in an epoch: its first window, and others drawn, rather those with mentions; 0 all."""
-    predict_chars: int = 0
+    predict_chars: int = option(600, low=0, high=100_000_000)
     """Characters of an article that are read in prediction; 0 all."""
-    max_span_tokens: int = 30
+    max_span_tokens: int = option(30, low=1, high=200)
     """Longest entity."""
-    min_prob: float = 0.02
+    min_prob: float = option(0.02, low=1e-6, high=1.0)
     """Spans of a lower probability are dropped."""
-    dev_fraction: float = 0.0
+    dev_fraction: float = option(0.0, low=0.0, high=0.5)
     """Share of the training articles by which the best epoch is chosen; 0 keeps the last epoch."""
     ner_files: list[str] = field(default_factory=list)
     """Rows with marked entities on which the tagger is trained first, whatever their types."""
-    ner_epochs: int = 3
+    ner_epochs: int = option(3, low=1, high=1000)
     training: TrainingConfig = field(default_factory=_tagger_training)
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("embedding_dim", 2, 4096),
-            ("hidden_dim", 2, 4096),
-            ("d_model", 2, 8192),
-            ("n_layers", 1, 96),
-            ("n_heads", 1, 128),
-            ("feed_forward_dim", 2, 32_768),
-            ("dropout", 0.0, 0.95),
-            ("freeze_layers", 0, 96),
-            ("encoder_learning_rate", 1e-8, 1.0),
-            ("layer_decay", 0.1, 1.0),
-            ("class_weight_power", 0.0, 2.0),
-            ("focal_gamma", 0.0, 10.0),
-            ("window_tokens", 8, MAX_POSITIONS),
-            ("train_window_tokens", 8, MAX_POSITIONS),
-            ("overlap_tokens", 0, self.window_tokens // 2),
-            ("title_tokens", 0, MAX_POSITIONS // 2),
-            ("train_tokens", 0, 1_000_000),
-            ("predict_chars", 0, 100_000_000),
-            ("max_span_tokens", 1, 200),
-            ("min_prob", 1e-6, 1.0),
-            ("dev_fraction", 0.0, 0.5),
-            ("ner_epochs", 1, 1000),
-        ):
-            between(f"tagger.{name}", getattr(self, name), low, high)
+        check_ranges("tagger", self)
+        between("tagger.overlap_tokens", self.overlap_tokens, 0, self.window_tokens // 2)
         require(bool(self.encoder), "tagger.encoder must name an encoder")
         require(self.d_model % self.n_heads == 0, f"tagger.n_heads {self.n_heads} must divide d_model {self.d_model}")
         require(self.d_model % 2 == 0, f"tagger.d_model must be even, got {self.d_model}")
         weighted = self.class_weight_power > 0 or self.focal_gamma > 0
         require(not (self.crf and weighted), "tagger.class_weight_power and tagger.focal_gamma need tagger.crf=false")
         widest = max(self.window_tokens, self.train_window_tokens) + self.title_tokens
-        # [CLS] window [SEP] title [SEP]
         require(
-            widest + 3 <= MAX_POSITIONS,
-            f"tagger.window_tokens and title_tokens are {widest} together, at most {MAX_POSITIONS - 3}",
+            widest <= MAX_WINDOW,
+            f"tagger.window_tokens and title_tokens are {widest} together, at most {MAX_WINDOW}",
         )
 
 
@@ -112,7 +91,7 @@ class JointConfig:
 
     output: Literal["joined", "two_heads"] = "joined"
     """``joined``: tags of boundary and emotion (B-POS); ``two_heads``: bare tags, and another layer for emotions."""
-    emotion_weight: float = 1.0
+    emotion_weight: float = option(1.0, low=0.0, high=100.0)
     """Weight of the emotions' loss beside that of the boundaries, with ``two_heads``."""
     ranking: Literal["reranker", "own"] = "reranker"
     """What orders entities: the reranker over all candidates, or the joint tagger's own scores."""
@@ -122,4 +101,4 @@ class JointConfig:
     """A name's own score: 1 - prod(1 - p) over its mentions, or the sum of their probabilities."""
 
     def __post_init__(self) -> None:
-        between("joint.emotion_weight", self.emotion_weight, 0.0, 100.0)
+        check_ranges("joint", self)

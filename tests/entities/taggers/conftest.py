@@ -19,6 +19,7 @@ TINY: dict[str, Any] = {
     "dropout": 0.0,
     "encoder_learning_rate": 1e-2,
     "layer_decay": 1.0,
+    "freeze_layers": 0,
     "window_tokens": 24,
     "train_window_tokens": 24,
     "overlap_tokens": 8,
