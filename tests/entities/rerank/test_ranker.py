@@ -24,7 +24,7 @@ Data = tuple[list[np.ndarray], list[np.ndarray]]
 
 def config(objective: str = "binary", **options: float) -> RerankConfig:
     small = {"n_estimators": 25, "learning_rate": 0.2, "num_leaves": 7, "min_child_samples": 5, "feature_fraction": 1.0}
-    return RerankConfig(objective=objective, **{**small, **options})  # type: ignore[arg-type]
+    return RerankConfig(objective=objective, **{"n_bags": 1, **small, **options})  # type: ignore[arg-type]
 
 
 def make_ranking(n_articles: int, seed: int) -> Data:

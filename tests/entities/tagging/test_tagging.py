@@ -134,6 +134,7 @@ def config(tmp_path_factory: pytest.TempPathFactory) -> Config:
         name="bert",
         encoder=str(write_tiny_encoder(tmp_path_factory.mktemp("encoder"))),
         encoder_learning_rate=1e-2,
+        freeze_layers=0,
         window_tokens=24,
         train_window_tokens=24,
         overlap_tokens=8,
