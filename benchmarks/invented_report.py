@@ -42,7 +42,7 @@ def figures(n_articles: int = 120) -> dict[str, Any]:
     missed = dict(zip(REASONS, (4, 12, 9, 21, 3, 58, 17), strict=True))
     return {
         "schema_version": 1,
-        "run": {"name": "first", "command": "train", "seed": 7, "mode": "two-stage", "preset": "cpu"},
+        "run": {"name": "first", "command": "train", "seed": 7, "mode": "two_stage", "preset": "cpu"},
         "gold": {"path": "data/test.jsonl", "n_articles": n_articles, "n_gold": 260},
         "lang": "en",
         "summary": {

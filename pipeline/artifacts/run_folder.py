@@ -32,6 +32,8 @@ UNHASHED = (MANIFEST, "progress.json", ".lock", "metrics.json", "log.jsonl", "lo
 SEAL = "sha256"
 """Of the manifest itself, without this entry."""
 TRAIN_HINT = "python run.py train"
+UNKNOWN = "unknown"
+"""Preset of a run whose manifest names none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +101,11 @@ class RunFolder:
     def rerank_thresholds(self) -> Path:
         """What ``choose`` needs, tuned out-of-fold."""
         return self.path / "rerank" / "thresholds.json"
+
+    @property
+    def preset(self) -> str:
+        """The set of options that the finished run began with, ``UNKNOWN`` where its manifest names none."""
+        return str(self.read_manifest().get("preset") or UNKNOWN)
 
     def stage(self, name: str) -> Path:
         """Return the folder of a stage's models."""
@@ -241,6 +248,7 @@ class RunFolder:
         threads: int,
         data: Iterable[DataFile] = (),
         device: str = "cpu",
+        preset: str | None = None,
         facts: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the manifest, with a checksum of every model file in the folder. Call it last.
@@ -251,12 +259,14 @@ class RunFolder:
             threads: used in training.
             data: the files the run was trained on.
             device: trained on.
+            preset: that the configuration began with; None where it began with none.
             facts: anything else a stage compares on loading (segmentation backend, vocabulary hash).
         """
         manifest = {
             "schema_version": SCHEMA_VERSION,
             "created": datetime.now(UTC).isoformat(timespec="microseconds"),
             "command": list(command),
+            "preset": preset,
             "seed": seed,
             "threads": threads,
             "device": device,

@@ -119,7 +119,9 @@ def _train(
     name = name or (newest_unfinished(MODELS).name if resume else new_run_name(preset))
     command = ["run.py", *sys.argv[1:]]
     with chunk_map_of(engine, config.workers) as chunk_map:
-        request = TrainRequest(files, config, dev, limit, skip_bad_rows, command=command, chunk_map=chunk_map)
+        request = TrainRequest(
+            files, config, dev, limit, skip_bad_rows, command=command, preset=preset, chunk_map=chunk_map
+        )
         return _train_run(request, name, resume=resume)
 
 

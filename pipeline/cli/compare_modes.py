@@ -70,7 +70,7 @@ def modes(
                     preset=preset, file=config, overrides=[*(overrides or []), f"mode={mode}", f"seed={seed}"]
                 )
                 command = ["run.py", *sys.argv[1:]]
-                requests.append(TrainRequest(train_files, options, None, limit, command=command))
+                requests.append(TrainRequest(train_files, options, None, limit, command=command, preset=preset))
         finished = train_modes(requests, MODELS, name=run or new_run_name(f"compare-{preset}"), resume=resume)
     comparison = compare_runs(finished, data)
     typer.echo(comparison.to_markdown())

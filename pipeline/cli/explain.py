@@ -40,7 +40,7 @@ def explain(
     from pipeline.artifacts import open_run
 
     chosen = open_run(MODELS, run)
-    logger.info("run: %s", chosen.path)
+    logger.info("run: %s, preset %s", chosen.path, chosen.preset)
 
     from pipeline.report.build import explain_article
     from pipeline.report.terminal import article_text

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -280,12 +279,10 @@ def _summary(records: Sequence[ArticleRecord]) -> dict[str, Any]:
 
 
 def _about(run: RunFolder, config: Config) -> dict[str, Any]:
-    command = run.read_manifest().get("command", [])
-    asked = [value for option, value in pairwise(command) if option == "--preset"]
     return {
         "name": run.name,
-        "command": " ".join(command),
+        "command": " ".join(run.read_manifest().get("command", [])),
         "seed": config.seed,
-        "mode": getattr(config, "mode", "two_stages"),
-        "preset": asked[-1] if asked else "cpu",
+        "mode": config.mode,
+        "preset": run.preset,
     }

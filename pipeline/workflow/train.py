@@ -59,6 +59,8 @@ class TrainRequest:
     limit: int | None = None
     skip_bad_rows: bool = False
     command: Sequence[str] = field(default_factory=list)
+    preset: str | None = None
+    """The preset that ``config`` began with, for manifest and figures; None where there was none."""
     reuse: Sequence[RunFolder] = ()
     """Runs whose stages are copied where they rest on the same options and data, instead of being trained again."""
     chunk_map: ChunkMap = map_chunks
@@ -103,7 +105,11 @@ class _Training:
         relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
         self.relevance = RelevanceStage(relevance, seed=seed, log=log) if relevance.is_on else None
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
-        self.figures: dict[str, Any] = {"data": {**report.to_dict(), "articles": len(self.articles)}, "seconds": {}}
+        self.figures: dict[str, Any] = {
+            "preset": request.preset,
+            "data": {**report.to_dict(), "articles": len(self.articles)},
+            "seconds": {},
+        }
 
     def run_all(self) -> dict[str, Any]:
         save_run_config(self.run.config, self.config)
@@ -133,6 +139,7 @@ class _Training:
             seed=self.config.seed,
             threads=self.config.workers,
             data=self.data,
+            preset=self.request.preset,
             facts={"segmenter": default_segmenter().name, "processes": n_processes()},
         )
         if self.dev:

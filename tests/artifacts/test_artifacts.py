@@ -34,6 +34,7 @@ from pipeline.artifacts import (
     stage_key,
     validate_run_name,
 )
+from pipeline.artifacts.run_folder import SEAL, UNKNOWN
 from pipeline.errors import ArtifactError, ConfigError
 from tests.support.paths import ROOT
 
@@ -117,6 +118,18 @@ def test_manifest_says_where_a_run_comes_from(tmp_path: Path) -> None:
     assert set(saved["git"]) == {"commit", "dirty"}
     assert saved["packages"]["numpy"]
     assert saved["python"] == ".".join(map(str, sys.version_info[:3]))
+
+
+def test_a_run_knows_its_preset(tmp_path: Path) -> None:
+    run = finished_run(tmp_path)
+    assert read_json(run.manifest)["preset"] is None
+    assert run.preset == UNKNOWN == "unknown"
+    run.finish(command=["run.py", "train", "--preset", "fast"], seed=7, threads=1, preset="tiny")
+    assert (read_json(run.manifest)["preset"], run.preset) == ("tiny", "tiny")
+    # As runs of earlier versions: without the key, and without a checksum of the manifest.
+    older = {name: value for name, value in read_json(run.manifest).items() if name not in ("preset", SEAL)}
+    atomic_write_json(run.manifest, older)
+    assert run.preset == UNKNOWN
 
 
 def test_manifest_lists_exactly_the_files_of_the_model(tmp_path: Path) -> None:
@@ -303,7 +316,7 @@ def test_newest_run_without_any_says_how_to_train(tmp_path: Path) -> None:
 def test_git_state_never_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(git_state()) == {"commit", "dirty"}
     unknown = {"commit": None, "dirty": None}
-    monkeypatch.setattr(manifest, "ROOT", tmp_path)
+    monkeypatch.setattr(manifest, "PROJECT_DIR", tmp_path)
     assert git_state() == unknown  # no repository
     monkeypatch.setenv("PATH", str(tmp_path))
     assert git_state() == unknown  # no git
@@ -318,14 +331,14 @@ def test_git_state_is_that_of_this_checkout_only(tmp_path: Path, monkeypatch: py
         monkeypatch.delenv(name)  # inside a commit hook they would lead git to the hook's repository
     git("init", "--quiet")
     git("commit", "--quiet", "--allow-empty", "--message", "first")
-    monkeypatch.setattr(manifest, "ROOT", tmp_path.resolve())
+    monkeypatch.setattr(manifest, "PROJECT_DIR", tmp_path.resolve())
     state = git_state()
     assert re.fullmatch("[0-9a-f]{40}", state["commit"])
     assert state["dirty"] is False
     (tmp_path / "inner").mkdir()
     (tmp_path / "inner" / "new").touch()
     assert git_state() == {"commit": state["commit"], "dirty": True}
-    monkeypatch.setattr(manifest, "ROOT", tmp_path.resolve() / "inner")
+    monkeypatch.setattr(manifest, "PROJECT_DIR", tmp_path.resolve() / "inner")
     assert git_state() == {"commit": None, "dirty": None}
 
 

@@ -8,13 +8,17 @@ import logging
 import resource
 import signal
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pipeline import __version__
 from pipeline.cli import main
+from pipeline.config import load_config
+from pipeline.errors import ConfigError
 from pipeline.submission import read_submission
+from pipeline.workflow.train import TrainRequest
 from tests.support.command_line import Cli, Done, TinyRun
 from tests.support.paths import ROOT
 
@@ -354,6 +358,35 @@ def test_the_shipped_sample_is_read_from_any_folder(run_here: Callable[..., Done
     assert done.code == 3
     assert "too few for 3 folds" in done.message
     assert f"training file: {ROOT / 'data' / 'sample' / 'train.jsonl'}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "preset"),
+    [
+        (["train"], "cpu"),
+        (["train", "--preset", "tiny"], "tiny"),
+        (["train", "--preset=tiny"], "tiny"),
+        (["train", "--preset", "fast", "--preset=tiny"], "tiny"),
+        (["train", "--preset=best", "--set", "candidates.dictionary=--preset"], "best"),
+        (["demo"], "fast"),
+        (["demo", "--preset=tiny"], "tiny"),
+    ],
+)
+def test_a_training_is_told_its_preset_however_it_is_spelled(
+    run_here: Callable[..., Done], monkeypatch: pytest.MonkeyPatch, arguments: list[str], preset: str
+) -> None:
+    asked = []
+
+    def stop(request: TrainRequest, run: object) -> None:
+        asked.append(request)
+        raise ConfigError("far enough")
+
+    monkeypatch.setattr("pipeline.workflow.train.train", stop)
+    done = run_here(*arguments)
+    assert (done.code, done.message) == (2, "far enough")
+    assert [request.preset for request in asked] == [preset]
+    want = load_config(preset=preset)
+    assert [replace(request.config, candidates=want.candidates) for request in asked] == [want]
 
 
 def test_predict_without_any_run_says_how_to_train(cli: Cli, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from pipeline.report.slices import ARTICLE_SLICES, ENTITY_SLICES
 from pipeline.schema import Article, Entity
 from pipeline.submission import clean_names
 from pipeline.workflow.predict import predict_stream
+from tests.support.command_line import TinyRun
 
 KEYS = {
     *("schema_version", "run", "gold", "lang", "summary", "ladder", "attribution", "slices", "emotion"),
@@ -59,6 +60,18 @@ def test_the_figures_are_those_of_the_contract(report: Report, run: RunFolder, g
     assert figures["emotion"]["gold_targets"]["n"] == figures["gold"]["n_gold"]
     assert figures["emotion"]["predicted_targets"]["n"] == figures["attribution"]["n_hits"]
     assert figures["recall_at_k"][-1]["k"] == ALL
+
+
+def test_the_preset_is_that_of_the_manifest_whatever_the_command(
+    tiny_run: TinyRun, gold: list[Article], tmp_path: Path
+) -> None:
+    run = RunFolder(tiny_run.copy_to(tmp_path))
+    command = ["run.py", "train", "--preset", "best", "--preset=fast"]
+    for preset, shown in (("tiny", "tiny"), (None, "unknown")):
+        run.finish(command=command, seed=7, threads=1, preset=preset)
+        figures = build_report(run, gold[:1], workers=1).figures
+        assert (figures["run"]["preset"], figures["run"]["mode"]) == (shown, "two_stage")
+        assert figures["run"]["command"] == " ".join(command)
 
 
 def test_sums_of_the_attribution_are_the_misses(report: Report) -> None:

@@ -88,6 +88,7 @@ def test_a_run_folder_holds_what_it_should(tiny_run: TinyRun) -> None:
     assert figures["data"]["articles"] == 44
     assert manifest["seed"] == 7
     assert manifest["command"][:2] == ["run.py", "train"]
+    assert manifest["preset"] == figures["preset"] == "tiny"
     assert manifest["data"][0]["rows"] == 44
     assert not [path for path in tiny_run.path.rglob("*") if path.suffix in {".pkl", ".pickle", ".joblib", ".pt"}]
     assert not temporary_files(tiny_run.path)
@@ -102,6 +103,8 @@ def test_demo_runs_the_whole_job_on_the_sample(cli: Cli, tmp_path: Path) -> None
     results = [line.split(": ")[1] for line in done.out.splitlines() if line.split(":")[0] in DEMO_RESULTS]
     assert len(results) == len(DEMO_RESULTS)
     assert [name for name in results if not (tmp_path / name).exists()] == []
+    (report,) = tmp_path.glob("models/*/report/report.json")
+    assert json.loads(report.read_bytes())["run"]["preset"] == "tiny"
 
 
 DEMO_STEPS = ("audit", "train", "predict", "check", "evaluate", "report")

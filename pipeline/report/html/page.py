@@ -81,6 +81,7 @@ def report_page(figures: Mapping[str, Any], words: Mapping[str, str], *, lang: s
     run, gold = figures["run"], figures["gold"]
     about = words["run_line"].format(
         run=run["name"],
+        preset=run["preset"],
         seed=run["seed"],
         n_articles=f"{gold['n_articles']:,}",
         n_gold=f"{gold['n_gold']:,}",

@@ -30,8 +30,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     "nav_slices": ("Slices", "分组"),
     "nav_articles": ("Articles", "文章"),
     "run_line": (
-        "run {run} · seed {seed} · {n_articles} articles, {n_gold} gold entities · {gold}",
-        "运行 {run} · 种子 {seed} · {n_articles} 篇文章，{n_gold} 个标注实体 · {gold}",
+        "run {run} · preset {preset} · seed {seed} · {n_articles} articles, {n_gold} gold entities · {gold}",
+        "运行 {run} · 预设 {preset} · 种子 {seed} · {n_articles} 篇文章，{n_gold} 个标注实体 · {gold}",
     ),
     "no_script": ("The article browser needs JavaScript.", "文章浏览器需要启用 JavaScript。"),
     "interval_note": (

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from pipeline.artifacts import RunFolder, read_json, read_table
 from pipeline.cli.main import app
-from pipeline.config import Config, load_config
+from pipeline.config import Config, TaggerConfig, load_config
 from pipeline.data.read import read_training
 from pipeline.errors import ConfigError
 from pipeline.metric import Difference, article_scores
@@ -111,7 +111,9 @@ def test_each_mode_has_the_stages_it_needs(own: dict[str, RunFolder], reranked: 
     assert stages(own["joint"]) == {"joint"}
     assert stages(reranked["joint"]) == {"joint", "rerank"}
     assert stages(own["fused"]) == stages(reranked["fused"]) == {"joint", "tagger", "rerank", "sentiment"}
-    assert Parts.of(Config()) == Parts(tagger=False, joint=False, reranker=True, cross=False, sentiment=True)
+    plain = Parts(tagger=False, joint=False, reranker=True, cross=False, sentiment=True)
+    assert Parts.of(Config(tagger=TaggerConfig(name="none"))) == plain
+    assert Parts.of(Config()) == replace(plain, tagger=True)
 
 
 def test_one_tagger_may_serve_both_halves(
@@ -244,6 +246,7 @@ class TestCommand:
         names = [f"c-{mode}-s{seed}" for seed in (7, 8) for mode in ("two_stage", "joint")]
         assert sorted(names) == sorted(path.name for path in (tmp_path / "models").iterdir())
         created = [read_json(tmp_path / "models" / name / "manifest.json")["created"] for name in names]
+        assert {RunFolder(tmp_path / "models" / name).preset for name in names} == {"tiny"}
         again = CliRunner().invoke(app, [*command, "--resume"])
         assert again.exit_code == 0, again.output
         assert [read_json(tmp_path / "models" / name / "manifest.json")["created"] for name in names] == created
