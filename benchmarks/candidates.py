@@ -16,7 +16,6 @@ from pipeline.artifacts import open_run
 from pipeline.data.read import iter_articles
 from pipeline.entities.candidates import Source
 from pipeline.entities.features.extract import gold_keys
-from pipeline.entities.rerank import distinct, ranking
 from pipeline.workflow.predict import Predictor
 
 DEPTHS = (1, 2, 3, 5, 10, 20, 50)
@@ -36,7 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for article in tqdm(articles, disable=None):
         gold = gold_keys(article)
         n_gold += len(gold)
-        offered = predictor.offered(article)
+        [trace] = predictor.trace([article])
+        offered, kept = trace.offered, trace.ranked.candidates
         n_offered += len(offered)
         found["any source"] += len(gold & set(offered.keys))
         for key, bits in zip(offered.keys, offered.sources.tolist(), strict=True):
@@ -44,11 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 sources = [source.name for source in Source if bits & source]
                 found.update(str(source) for source in sources)
                 alone.update(str(source) for source in sources if len(sources) == 1)
-        kept, probs = predictor.scored(article)
         found["after pruning"] += len(gold & set(kept.keys))
-        order = list(distinct(ranking(probs, kept.keys, kept.firsts), kept.keys))
         for depth in DEPTHS:
-            found[f"at {depth}"] += len(gold & {kept.keys[row] for row in order[:depth]})
+            found[f"at {depth}"] += len(gold & {kept.keys[row] for row in trace.ranked.order[:depth]})
     print(f"{len(articles)} articles, {n_gold} gold entities, {n_offered / len(articles):.0f} candidates an article\n")
     print("| candidates | recall | gold entities found by this source alone |\n| --- | --- | --- |")
     rows = ["any source", *(str(source.name) for source in Source), "after pruning", *(f"at {k}" for k in DEPTHS)]

@@ -3,7 +3,7 @@
 from pipeline.joint.fuse import fuse_emotions, fuse_names, fuse_rankings, read_rule, write_rule
 from pipeline.joint.ranking import OwnRanking
 from pipeline.joint.stage import JointStage
-from pipeline.joint.votes import EmotionVoter, NameVotes, winner
+from pipeline.joint.votes import EmotionVoter, NameVotes
 
 __all__ = [
     "EmotionVoter",
@@ -14,6 +14,5 @@ __all__ = [
     "fuse_names",
     "fuse_rankings",
     "read_rule",
-    "winner",
     "write_rule",
 ]

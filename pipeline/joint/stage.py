@@ -31,7 +31,7 @@ class JointStage:
     """Entities with emotions from one tagger, the network and training of ``config.tagger``.
 
     A span comes once for each emotion, with the probability of both. An entity's emotion is the one with the largest
-    summed probability over its mentions (``winner`` says how ties go).
+    summed probability over its mentions (``likeliest`` says how ties go).
 
     Learnt: ``tagger_``; ``voter_``, the calibrated votes; ``ranking_``, the order of names by the tagger's own scores;
     ``oof_``, out-of-fold emotion probabilities of the gold entities; ``scores_``, their figures.

@@ -23,14 +23,6 @@ CERTAIN = 1 - 1e-6
 """Highest probability of a span in a product, so that its logarithm stays finite."""
 
 
-def winner(votes: Sequence[float] | Votes) -> Emotion:
-    """Return the emotion with the largest summed probability.
-
-    Ties go to the emotion that is more frequent in the competition's training file: POS, then NORM, then NEG.
-    """
-    return EMOTIONS[int(np.argmax(np.round(votes, DECIMALS)))]
-
-
 @dataclass(frozen=True)
 class NameVotes:
     """The names that the scored spans of one article spell, in order of first occurrence."""

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from pipeline.artifacts import RunFolder, read_table
 from pipeline.config import Config
-from pipeline.emotions.sentiment.scores import Probs
+from pipeline.emotions.sentiment.scores import Probs, likeliest
 from pipeline.entities.rerank import NumberRule
 from pipeline.metric import evaluate
 from pipeline.report.attribution import Attribution, reasons
@@ -118,7 +118,7 @@ class Analyst:
     def _article(self, trace: Trace, probs: Probs, *, explain_next: bool = False) -> tuple[ArticleRecord, View]:
         predictor, article = self.predictor, trace.article
         names = [entity.name for entity in gold_entities(article)]
-        emotions = {name: EMOTIONS[int(row.argmax())] for name, row in zip(names, probs, strict=True)}
+        emotions = dict(zip(names, likeliest(probs), strict=True))
         outcome = outcome_of(predictor, trace, emotions)
         rule, ranked = predictor.rule, trace.ranked
         lost = reasons(outcome, max_entities=rule.max_entities)

@@ -16,13 +16,13 @@ from pipeline.artifacts import RunFolder
 from pipeline.config import Config
 from pipeline.emotions.sentiment import SentimentStage, make_target
 from pipeline.emotions.sentiment.contexts import WeightedSpan, context_origin
-from pipeline.emotions.sentiment.scores import Probs
+from pipeline.emotions.sentiment.scores import Probs, likeliest
 from pipeline.entities.candidates import CandidateSet, Source, locate
 from pipeline.entities.rerank import NumberRule
 from pipeline.entities.tagging import TaggerStage
 from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, read_rule
 from pipeline.runtime.parallel import ChunkMap, map_chunks
-from pipeline.schema import EMOTIONS, Article, ChosenEntity, Prediction, RankedCandidate
+from pipeline.schema import Article, ChosenEntity, Prediction, RankedCandidate
 from pipeline.text import Document, default_segmenter, match_key
 from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.modes import FUSED, Parts
@@ -185,16 +185,6 @@ class Predictor:
             for name, spans in zip(names, of_names, strict=True)
         ]
 
-    def offered(self, article: Article) -> CandidateSet:
-        """Return every candidate of an article, before pruning."""
-        return self._offered(article, self._listen([article])[0])
-
-    def scored(self, article: Article) -> tuple[CandidateSet, np.ndarray]:
-        """Return the candidates of an article after pruning, and their probabilities."""
-        (heard,) = self._listen([article])
-        ranked = self._rank(self._offered(article, heard), heard)
-        return ranked.candidates, ranked.probs
-
     @property
     def _has_own_order(self) -> bool:
         return self.joint is not None and self.config.joint.ranking == "own"
@@ -271,7 +261,7 @@ def _prediction(news_id: str, answer: Ranked, emotions: Probs) -> Prediction:
 
 def _entity(candidates: CandidateSet, row: int, score: float, emotion_probs: np.ndarray) -> ChosenEntity:
     p_pos, p_norm, p_neg = (float(prob) for prob in emotion_probs)
-    emotion = EMOTIONS[int(np.argmax(emotion_probs))]
+    [emotion] = likeliest(emotion_probs[None])
     return ChosenEntity(candidates.surface(row), emotion, score, (p_pos, p_norm, p_neg), candidates.mentions(row))
 
 

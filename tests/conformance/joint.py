@@ -9,16 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pipeline.emotions.sentiment.scores import likeliest
 from pipeline.entities.taggers.model import span_labels
-from pipeline.joint import NameVotes, winner
+from pipeline.joint import EmotionVoter, NameVotes
 from pipeline.schema import EMOTIONS, Emotion
 from pipeline.text import match_key
 from pipeline.text.spans import ScoredSpan, Span, TagScheme
 
 from .framework import Adapter, CaseError, Check, Given, Tools, equals
 
+VOTER = EmotionVoter().fit(np.full((3, 3), 0.2) + np.eye(3) / 2, list(EMOTIONS), folds=[0, 1, 2])
+"""Fitted on votes for each emotion alike: it prefers none."""
 ONLY = "甲"
 """Stands for the name of mentions that have none."""
+LABELS = [emotion.value for emotion in EMOTIONS]
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,10 @@ class Decoded:
 
 
 def _votes(text: str, spans: Sequence[ScoredSpan], names: Mapping[str, str]) -> Votes:
-    """Add up the votes of a text's spans; ``names`` maps keys to the spelling of the case."""
+    """Judge names by a text's scored spans, as a prediction does; ``names`` maps keys to the spelling of the case."""
     found = NameVotes.of(text, spans)
     spelt = [names.get(key, key) for key in found.keys]
-    emotions = [winner(votes).value for votes in found.emotions]
+    emotions = [emotion.value for emotion in likeliest(VOTER.probs(found.emotions))]
     return Votes(dict(zip(spelt, emotions, strict=True)), dict(zip(spelt, found.emotions.tolist(), strict=True)))
 
 
@@ -72,18 +76,32 @@ def joint_decode(given: Given, tools: Tools) -> Decoded:
     name = given.get("scheme", "BIESO" if any(tag[0] in "ES" for tag in tags) else "BIO")
     scheme = TagScheme(name, ("",) if of_token is not None else tuple(EMOTIONS))
 
-    def spans(*, strict: bool) -> list[Span]:
+    def scored(*, strict: bool) -> list[list[ScoredSpan]]:
+        """Return each span once for each emotion that it may have, as a tagger scores it."""
         found = []
         for start, stop, label in scheme.decode(tags, strict=strict):
-            if of_token is not None:
-                probs = np.array([_triple(emotion) for emotion in of_token])
-                label = winner(span_labels(probs, start, stop)).value
-            found.append(Span(places[start][0], places[stop - 1][1], label))
+            probs = _triple(label) if of_token is None else span_labels(_triples(of_token), start, stop).tolist()
+            place = places[start][0], places[stop - 1][1]
+            found.append([ScoredSpan(*place, *answer) for answer in zip(probs, LABELS, strict=True)])
         return found
 
-    strict = spans(strict=True)
-    scored = [ScoredSpan(start, stop, 1.0, label) for start, stop, label in strict]
-    return Decoded(strict, spans(strict=False), _votes(text, scored, {}))
+    strict = scored(strict=True)
+    return Decoded(
+        [_decided(span) for span in strict],
+        [_decided(span) for span in scored(strict=False)],
+        _votes(text, [answer for span in strict for answer in span], {}),
+    )
+
+
+def _decided(answers: Sequence[ScoredSpan]) -> Span:
+    """Return a span with its likeliest emotion, for which it votes alone."""
+    start, stop = answers[0][:2]
+    alone = [ScoredSpan(0, 1, prob, label) for _, _, prob, label in answers]
+    return Span(start, stop, next(iter(_votes(ONLY, alone, {}).emotions.values())))
+
+
+def _triples(given: Sequence[Any]) -> np.ndarray:
+    return np.array([_triple(emotion) for emotion in given])
 
 
 def _places(text: str, tokens: Sequence[str] | None, n_tags: int) -> list[tuple[int, int]]:

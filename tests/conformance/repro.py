@@ -127,11 +127,12 @@ def _predicted(given: Given, tools: Tools) -> Outputs:
 
 def answer(predictor: Predictor, chunk: list[Article]) -> list[tuple[Any, list[str]]]:
     """Predict, and list the candidates that came from the dictionary; runs in worker processes."""
-    offered = [predictor.offered(article) for article in chunk]
+    traces = predictor.trace(chunk)
     names = [
-        [key for key, bits in zip(one.keys, one.sources, strict=True) if bits & Source.DICTIONARY] for one in offered
+        [key for key, bits in zip(trace.offered.keys, trace.offered.sources, strict=True) if bits & Source.DICTIONARY]
+        for trace in traces
     ]
-    return list(zip(predictor.predict(chunk), names, strict=True))
+    return [(trace.prediction, of_article) for trace, of_article in zip(traces, names, strict=True)]
 
 
 def _identical(outputs: Outputs) -> bool:

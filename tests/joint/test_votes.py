@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipeline.emotions.sentiment.scores import likeliest
 from pipeline.entities.rerank import RankedNames
 from pipeline.errors import ArtifactError
-from pipeline.joint import EmotionVoter, NameVotes, OwnRanking, fuse_names, fuse_rankings, winner
+from pipeline.joint import EmotionVoter, NameVotes, OwnRanking, fuse_names, fuse_rankings
 from pipeline.schema import EMOTIONS, Emotion
 from pipeline.text.spans import ScoredSpan
 
@@ -73,13 +74,6 @@ def test_votes_and_scores_are_those_of_brute_force(spans: list[ScoredSpan]) -> N
     assert votes.of_keys(["天王星"]).tolist() == [[0, 0, 0]]
 
 
-def test_ties_go_to_the_more_frequent_emotion_in_training() -> None:
-    assert winner([0.1 + 0.2, 0.3, 0.3]) == Emotion.POS
-    assert winner([0.3, 0.1 + 0.2, 0.0]) == Emotion.POS
-    assert winner([0.0, 0.5, 0.5]) == Emotion.NORM
-    assert winner([0.1, 0.2, 0.3]) == Emotion.NEG
-
-
 class TestVoter:
     VOTES = np.array([[0.6, 0.2, 0.2], [0.1, 0.1, 0.8], [0.0, 0.9, 0.1], [0.0, 0.0, 0.0], [0.9, 0.0, 0.6]])
     GOLD = (Emotion.POS, Emotion.NEG, Emotion.NORM, Emotion.NEG, Emotion.NEG)
@@ -89,10 +83,27 @@ class TestVoter:
         voter = EmotionVoter().fit(self.VOTES, self.GOLD, self.FOLDS)
         probs = voter.probs(self.VOTES)
         assert probs.sum(1) == pytest.approx(1)
-        assert [winner(row) for row in probs[[0, 1, 2, 4]]] == [winner(row) for row in self.VOTES[[0, 1, 2, 4]]]
+        assert probs[[0, 1, 2, 4]].argmax(1).tolist() == self.VOTES[[0, 1, 2, 4]].argmax(1).tolist()
         shares = self.VOTES[0] / self.VOTES[0].sum()
         tempered = shares ** (1 / voter.temperature_)
         assert probs[0] == pytest.approx(tempered / tempered.sum())
+
+    def test_ties_go_to_the_more_frequent_emotion_in_training(self) -> None:
+        mentions = [("云杉", "POS", 0.1), ("云杉", "POS", 0.2), ("云杉", "NORM", 0.3), ("云杉", "NEG", 0.3)]
+        mentions += [("银杏", "POS", 0.3), ("银杏", "NORM", 0.1), ("银杏", "NORM", 0.2)]
+        mentions += [("nova", "NORM", 0.5), ("nova", "NEG", 0.5), ("s7", "NORM", 0.2), ("s7", "NEG", 0.3)]
+        text = "。".join(name for name, _, _ in mentions)
+        places = [sum(len(name) + 1 for name, _, _ in mentions[:row]) for row in range(len(mentions))]
+        votes = NameVotes.of(
+            text,
+            [
+                ScoredSpan(start, start + len(name), prob, label)
+                for start, (name, label, prob) in zip(places, mentions, strict=True)
+            ],
+        )
+        voter = EmotionVoter().fit(self.VOTES, self.GOLD, self.FOLDS)
+        emotions = dict(zip(votes.keys, likeliest(voter.probs(votes.emotions)), strict=True))
+        assert emotions == {"云杉": Emotion.POS, "银杏": Emotion.POS, "nova": Emotion.NORM, "s7": Emotion.NEG}
 
     def test_a_name_without_votes_gets_the_shares_in_training_without_its_own_fold(self) -> None:
         voter = EmotionVoter().fit(self.VOTES, self.GOLD, self.FOLDS)

@@ -13,6 +13,7 @@ import pytest
 
 from pipeline.config import CandidateConfig, Config, load_config
 from pipeline.entities.features import Extractor, FeatureTable, KeyCounts
+from pipeline.entities.features.extract import static_features
 from pipeline.entities.pruning import COLUMNS, Pruner
 from pipeline.errors import DataError
 from pipeline.schema import Article, Emotion, Entity
@@ -133,7 +134,7 @@ def test_the_table_worked_out_again(tmp_path: Path) -> None:
     assert table.n_gold == [2] + [1] * 11
     for index, article in enumerate(articles):
         names = {entity.name.lower() for entity in article.entities or ()}
-        features = extractor.extract(article, FOLDS[article.news_id])
+        features = static_features(extractor.pruned(article, FOLDS[article.news_id]), extractor.segmenter)
         assert table.keys[index] == features.candidates.keys
         assert table.firsts[index].tolist() == features.candidates.firsts.tolist()
         assert table.labels[index].tolist() == [key in names for key in table.keys[index]]
@@ -171,7 +172,9 @@ def test_a_name_that_is_gold_in_one_fold_alone_does_not_help_that_fold(tmp_path:
     assert value(table, "out", planted, "sources.from_gold") == 1
     assert value(table, "out", planted, "hit_rate.n_gold") == 1
     own = counts_without(table, folds, fold)
-    assert value(table, "in", planted, "hit_rate.hit_rate") == pytest.approx(own.hit_rates([planted], 5.0)[0], rel=1e-6)
+    assert value(table, "in", planted, "hit_rate.hit_rate") == pytest.approx(
+        own.shrunk(own.lookup([planted]), 5.0)[0], rel=1e-6
+    )
 
 
 def counts_without(table: FeatureTable, folds: Mapping[str, int], fold: int) -> KeyCounts:
@@ -208,7 +211,7 @@ def test_every_fitted_column_is_counted_over_the_other_folds(tmp_path: Path) -> 
         looked_up = counts.lookup(table.keys[index])
         assert columns["hit_rate.n_offered"].tolist() == looked_up[:, 0].tolist()
         assert columns["hit_rate.n_gold"].tolist() == looked_up[:, 1].tolist()
-        rates = counts.hit_rates(table.keys[index], config().rerank.hit_rate_smoothing)
+        rates = counts.shrunk(looked_up, config().rerank.hit_rate_smoothing)
         np.testing.assert_allclose(columns["hit_rate.hit_rate"], rates, rtol=1e-6)
         idf = np.log((1 + counts.n_articles) / (1 + looked_up[:, 0]))
         np.testing.assert_allclose(columns["idf.idf"], idf, rtol=1e-6, atol=1e-7)

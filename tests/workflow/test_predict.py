@@ -30,15 +30,15 @@ def test_a_trace_holds_what_each_stage_made(predictor: Predictor, articles: list
     traces = predictor.trace(articles)
     assert [trace.prediction for trace in traces] == predictor.predict(articles)
     for trace, article in zip(traces, articles, strict=True):
-        assert trace.offered.keys == predictor.offered(article).keys
-        kept, probs = predictor.scored(article)
+        [alone] = predictor.trace([article])
         ranked = trace.ranked
-        assert ranked.candidates.keys == kept.keys
-        assert set(kept.keys) <= set(trace.offered.keys)
-        assert ranked.probs.tolist() == probs.tolist()
+        assert trace.offered.keys == alone.offered.keys
+        assert ranked.candidates.keys == alone.ranked.candidates.keys
+        assert ranked.probs.tolist() == alone.ranked.probs.tolist()
+        assert set(ranked.candidates.keys) <= set(trace.offered.keys)
         assert ranked.chosen == ranked.order[: len(ranked.chosen)]
         assert sorted(ranked.probs[ranked.order], reverse=True) == ranked.probs[ranked.order].tolist()
-        assert [entity.score for entity in trace.prediction.entities] == probs[ranked.chosen].tolist()
+        assert [entity.score for entity in trace.prediction.entities] == ranked.probs[ranked.chosen].tolist()
 
 
 def test_emotions_of_the_answer_are_those_of_its_names(predictor: Predictor, articles: list[Article]) -> None:

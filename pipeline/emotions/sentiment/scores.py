@@ -23,6 +23,7 @@ __all__ = [
     "Scores",
     "class_weights",
     "fit_temperature",
+    "likeliest",
     "log_loss",
     "mixture_weights",
     "one_hot",
@@ -67,6 +68,14 @@ class Scores:
             ece=_calibration_error(probs.max(1), (answer * truth).sum(1)),
             seconds=seconds,
         )
+
+
+def likeliest(probs: Probs) -> list[Emotion]:
+    """Return the emotion of each row with the largest probability: (n_examples, n_emotions) -> n_examples.
+
+    Ties go to the emotion that is more frequent in the competition's training file: POS, then NORM, then NEG.
+    """
+    return [EMOTIONS[column] for column in probs.argmax(1).tolist()]
 
 
 def one_hot(gold: Sequence[str]) -> NDArray[np.float64]:

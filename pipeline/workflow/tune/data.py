@@ -38,8 +38,6 @@ class RunData:
     table: FeatureTable
     emotions: dict[tuple[str, str], Emotion]
     """Out-of-fold emotion of each gold entity, by newsId and match key, as the run answered."""
-    emotion_model: str
-    """Member that gave them, or several joined by ``+``."""
     figures: dict[str, float]
     """Out-of-fold figures that the run's training printed."""
 
@@ -91,7 +89,7 @@ def load_run_data(run: RunFolder, files: Sequence[Path], *, workers: int | None 
     table, _ = build_table(articles, folds, config, run.stage("candidates"), spans=spans)
     figures: dict[str, float] = {name: float(metrics["out_of_fold"][name]) for name in METRICS}
     emotions = out_of_fold_emotions(run)
-    return RunData(config, articles, fold_of, table, emotions, metrics["sentiment"]["chosen"], figures)
+    return RunData(config, articles, fold_of, table, emotions, figures)
 
 
 def _check_files(run: RunFolder, files: Sequence[Path]) -> None:

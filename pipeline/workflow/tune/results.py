@@ -106,7 +106,6 @@ class TrialLog:
 class TuneResult:
     """The best trial beside the run's own options."""
 
-    folder: Path
     metric: Metric
     n_trials: int
     n_pruned: int
@@ -138,7 +137,6 @@ def summarise(log: TrialLog, config: Config, metric: Metric, *, searches_emotion
     base, best = log.trials[0], log.best
     stacked = np.stack([scores for _, scores in sorted(log.scores.items())])
     result = TuneResult(
-        folder=log.folder,
         metric=metric,
         n_trials=len(log.trials),
         n_pruned=sum(not trial.complete for trial in log.trials),
@@ -156,8 +154,7 @@ def summarise(log: TrialLog, config: Config, metric: Metric, *, searches_emotion
     comment = "".join(f"# {line}\n" for line in header)
     write_table(log.folder / TABLE, _table(log))
     atomic_write_text(log.folder / BEST, comment + OmegaConf.to_yaml(OmegaConf.create(options.to_dict())))
-    figures = {name: value for name, value in asdict(result).items() if name != "folder"}
-    atomic_write_json(log.folder / RESULT, figures)
+    atomic_write_json(log.folder / RESULT, asdict(result))
     return result
 
 

@@ -11,6 +11,7 @@ from pipeline.emotions.sentiment.scores import (
     Scores,
     class_weights,
     fit_temperature,
+    likeliest,
     log_loss,
     mixture_weights,
     one_hot,
@@ -45,6 +46,12 @@ def test_scores_agree_with_scikit_learn() -> None:
     assert found.macro_f1 == pytest.approx(f1_score(gold, answer, average="macro"))
     in_their_order = probs[:, [EMOTIONS.index(Emotion(name)) for name in sorted(EMOTIONS)]]
     assert found.log_loss == pytest.approx(sklearn_log_loss(gold, in_their_order, labels=sorted(EMOTIONS)))
+
+
+def test_the_likeliest_emotion_and_the_first_of_equals() -> None:
+    probs = np.array([[0.2, 0.3, 0.5], [0.4, 0.4, 0.2], [0.2, 0.4, 0.4], [1 / 3] * 3])
+    assert likeliest(probs) == [NEG, POS, NORM, POS]
+    assert likeliest(np.zeros((0, 3))) == []
 
 
 def test_temperature_keeps_order_and_sums() -> None:

@@ -8,12 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.emotion_gap import main
+from benchmarks.emotion_gap import EmotionCounts, EmotionGap, emotion_gap, format_gap, main
 from pipeline.data.read import iter_articles
 from pipeline.errors import DataError
 from pipeline.metric import evaluate
 from pipeline.schema import EMOTIONS, Article, ChosenEntity, Emotion, Entity, Prediction, Target
-from pipeline.workflow.emotion_gap import EmotionCounts, EmotionGap, emotion_gap, format_gap
 from pipeline.workflow.predict import Predictor
 from tests.support.command_line import TinyRun
 
