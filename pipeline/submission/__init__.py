@@ -5,7 +5,7 @@ from pipeline.submission.check import Problem, check_submission, read_submission
 from pipeline.submission.clean import clean_name, clean_names
 from pipeline.submission.details import chosen_of, details_line, read_details
 from pipeline.submission.journal import PredictionJournal
-from pipeline.submission.write import CSV_COLUMNS, SubmissionWriter, render_line, write_submission
+from pipeline.submission.write import CSV_COLUMNS, SubmissionWriter
 
 __all__ = [
     "CSV_COLUMNS",
@@ -20,7 +20,5 @@ __all__ = [
     "read_details",
     "read_submission",
     "read_table",
-    "render_line",
-    "write_submission",
     "write_table",
 ]

@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import logging
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from pipeline.artifacts import LONE_SURROGATE, atomic_write_text, output_file, publish, temporary_path, write_errors
+from pipeline.artifacts import LONE_SURROGATE, output_file, publish, temporary_path, write_errors
 from pipeline.errors import ConfigError, DataError, PipelineError
-from pipeline.schema import Entity, Prediction
+from pipeline.schema import Prediction
 from pipeline.submission.check import check_submission
 from pipeline.submission.clean import CleanNames, clean_names
 from pipeline.submission.details import details_line
@@ -107,33 +107,6 @@ class SubmissionWriter:
                 file.close()
         for temporary in self._temporaries:
             temporary.unlink(missing_ok=True)
-
-
-def render_line(news_id: str, entities: Iterable[Entity]) -> str:
-    """Return the line of an article, its entities cleaned.
-
-    Raises:
-        DataError: the newsId cannot stand in a column of the upload file.
-    """
-    given = tuple(entities)
-    kept = clean_names(entity.name for entity in given).kept
-    return _line(news_id, [(name, given[index].emotion) for index, name in kept])
-
-
-def write_submission(path: Path, order: Sequence[str], predictions: Mapping[str, Sequence[Entity]]) -> None:
-    """Write an upload file alone: one line for each id in ``order``, empty for an id without prediction.
-
-    Raises:
-        ConfigError: the path cannot be written.
-        DataError: a newsId cannot stand in a column of the upload file.
-    """
-    changes, lines = _ChangeLog(), []
-    for news_id in order:
-        entities = predictions.get(news_id, ())
-        changes.add(news_id, clean_names(entity.name for entity in entities))
-        lines.append(render_line(news_id, entities))
-    atomic_write_text(path, "".join(lines))
-    changes.warn()
 
 
 class _ChangeLog:

@@ -11,15 +11,13 @@ from typing import Any
 import pandas as pd
 
 from pipeline.errors import PipelineError
-from pipeline.schema import ChosenEntity, Entity, Prediction
 from pipeline.submission import (
     Problem,
-    SubmissionWriter,
     check_submission,
     read_table,
-    write_submission,
     write_table,
 )
+from tests.support.submissions import write_answers
 
 from .framework import (
     Adapter,
@@ -93,44 +91,20 @@ class Written:
 
 
 def submission(given: Given, tools: Tools) -> Written:
-    """Write an upload file both ways: at once, and article by article."""
+    """Write upload file and table as the command does, article by article; one without a prediction is empty."""
     predictions = {news_id: entities_of(pairs) for news_id, pairs in given["predictions"].items()}
     order = given.first("order", "test_ids", default=list(predictions))
     path = tools.tmp_path / "upload.txt"
     log = _Log()
     logging.getLogger("pipeline").addHandler(log)
     try:
-        write_submission(path, order, predictions)
+        write_answers(path, order, predictions)
     except PipelineError as error:
         return Written(b"", error.message, log.text, [])
     finally:
         logging.getLogger("pipeline").removeHandler(log)
-    content = path.read_bytes()
-    table = _write_article_by_article(tools, order, predictions, content)
-    return Written(content, None, log.text, table)
-
-
-def _write_article_by_article(
-    tools: Tools, order: list[str], predictions: Mapping[str, list[Entity]], content: bytes
-) -> list[list[str]]:
-    """Return the rows of the CSV; a Prediction, unlike the other way, holds three different names at most."""
-    path = tools.tmp_path / "stream.txt"
-    try:
-        rows = [
-            Prediction(
-                news_id,
-                tuple(ChosenEntity(e.name, e.emotion, 0.5, (1.0, 0.0, 0.0)) for e in predictions.get(news_id, ())),
-            )
-            for news_id in order
-        ]
-    except ValueError:
-        return []
-    with SubmissionWriter(path) as writer:
-        for row in rows:
-            writer.write(row)
-    assert path.read_bytes() == content
     with path.with_suffix(".csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.reader(file))
+        return Written(path.read_bytes(), None, log.text, list(csv.reader(file)))
 
 
 class _Log(logging.Handler):

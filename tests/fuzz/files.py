@@ -17,7 +17,8 @@ from pipeline.metric import article_scores, emotion_f1, entity_f1, evaluate
 from pipeline.report.html.data_files import rounded, write_data
 from pipeline.report.html.markup import HIDDEN, script_json, tag, visible
 from pipeline.schema import EMOTIONS, MAX_ENTITIES, Article, Emotion, Entity
-from pipeline.submission import check_submission, clean_names, read_submission, write_submission
+from pipeline.submission import check_submission, clean_names, read_submission
+from tests.support.submissions import write_answers
 
 from .inputs import Maker, naming
 
@@ -102,7 +103,7 @@ def submissions(maker: Maker, size: int, folder: Path) -> None:
         for _ in range(size)
     }
     path = folder / "answer.txt"
-    write_submission(path, list(answers), answers)
+    write_answers(path, answers, answers)
     assert check_submission(path, answers) == []
     found = read_submission(path)
     assert list(found) == list(answers)

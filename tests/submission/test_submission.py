@@ -22,12 +22,11 @@ from pipeline.submission import (
     clean_names,
     read_submission,
     read_table,
-    render_line,
-    write_submission,
     write_table,
 )
 from pipeline.submission import write as write_module
 from tests.support.paths import GOLDEN
+from tests.support.submissions import write_answers
 
 POS, NORM, NEG = Emotion
 
@@ -96,8 +95,11 @@ def test_csv_and_details_hold_what_was_predicted(tmp_path: Path) -> None:
         ([("甲", POS), ("乙", POS), ("丙", NEG), ("丁", POS)], "x\t甲,乙,丙\tPOS,POS,NEG\n"),
     ],
 )
-def test_render_line_cleans_entities_and_keeps_both_tabs(entities: list[tuple[str, Emotion]], line: str) -> None:
-    assert render_line("x", [Entity(*pair) for pair in entities]) == line
+def test_a_line_has_clean_entities_and_keeps_both_tabs(
+    tmp_path: Path, entities: list[tuple[str, Emotion]], line: str
+) -> None:
+    write_answers(tmp_path / "s.txt", ["x"], {"x": [Entity(*pair) for pair in entities]})
+    assert (tmp_path / "s.txt").read_bytes() == line.encode()
 
 
 @pytest.mark.parametrize("char", ["\t", ",", *"\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"])
@@ -335,7 +337,7 @@ sound_ids = ids.filter(lambda text: text.strip(" "))
 def test_whatever_is_written_passes_the_checker_and_reads_back(predictions: dict[str, list[Entity]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s.txt"
-        write_submission(path, list(predictions), predictions)
+        write_answers(path, predictions, predictions)
         assert check_submission(path, predictions) == []
         found = read_submission(path)
     assert list(found) == list(predictions)
