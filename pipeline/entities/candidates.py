@@ -290,18 +290,12 @@ def locate(document: Document, words: Words, sources: dict[str, int]) -> Candida
     )
 
 
-def candidates_for(document: Document, segmenter: Segmenter, keys: Iterable[str]) -> CandidateSet:
-    """Return the given names as a CandidateSet (those that occur), whatever their source."""
-    return locate(document, segmenter.cut(document.text), dict.fromkeys(keys, 0))
-
-
 __all__ = [
     "FUNCTION_TAGS",
     "CandidateGenerator",
     "CandidateSet",
     "Source",
     "bare_key",
-    "candidates_for",
     "has_word_boundaries",
     "locate",
 ]

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from pipeline.config import CandidateConfig
-from pipeline.entities.candidates import CandidateGenerator, CandidateSet, Source, candidates_for
+from pipeline.entities.candidates import CandidateGenerator, CandidateSet, Source
 from pipeline.entities.rerank import NumberRule, choose
 from pipeline.schema import Article, ChosenEntity, Emotion, Mention, Prediction
 from pipeline.submission import SubmissionWriter
 from pipeline.text import Document, default_segmenter, match_key
 from pipeline.text.dictionary import Matcher
+from tests.support.located import located
 
 from .framework import Adapter, CaseError, Given, Tools, article_of, at_least, at_most, equals
 
@@ -170,7 +171,7 @@ def offsets(given: Given, tools: Tools) -> Details:
     match = given.get("match", "case-insensitive")
     if match not in ("case-insensitive", "normalised", "exact"):
         raise CaseError(f"match {match!r} is not understood")
-    found = candidates_for(Document.of(article), default_segmenter(), [match_key(name) for name in names])
+    found = located(Document.of(article), [match_key(name) for name in names])
     mentions = [
         _row(mention, name)
         for name in names
@@ -186,7 +187,7 @@ def detail_output(given: Given, tools: Tools) -> Details:
     given_names = offsets(given, tools)
     article, names = given_names.article, given_names.entities
     document = Document.of(article)
-    found = candidates_for(document, default_segmenter(), [match_key(name) for name in names])
+    found = located(document, [match_key(name) for name in names])
     chosen = [
         ChosenEntity(name, Emotion.NORM, 0.5, (0.2, 0.5, 0.3), found.mentions(found.keys.index(match_key(name))))
         for name in names

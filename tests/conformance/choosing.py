@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.entities.features import FoldedKeyCounts
+from pipeline.entities.features.fitted import hit_rate
 from pipeline.entities.rerank import NumberRule, choose
 
 from .framework import Adapter, CaseError, Check, Given, Tools, equals
@@ -160,7 +161,8 @@ def oof(given: Given, tools: Tools) -> Rates:
         return counts
 
     def rate(row: Mapping[str, Any], counts: FoldedKeyCounts) -> float:
-        return float(counts.without(fold_of[row["newsId"]]).hit_rates([row["cand"]], smoothing)[0])
+        columns = hit_rate([row["cand"]], counts.without(fold_of[row["newsId"]]), smoothing)
+        return float(columns["hit_rate"][0])
 
     names = [f"{row['newsId']}/{row['cand']}" for row in rows]
     plain = count(None)

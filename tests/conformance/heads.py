@@ -13,7 +13,7 @@ import torch
 from pipeline.config import HeadConfig
 from pipeline.emotions.heads.base import Head
 from pipeline.emotions.sentiment.scores import softmax
-from pipeline.nn.batching import Batch, BatchLoader, split_context
+from pipeline.nn.batching import Batch, BatchLoader
 from pipeline.nn.layers import TokenEmbedding
 from pipeline.nn.vocab import UNKNOWN, Vocabulary
 from pipeline.registry import HEADS, resolve
@@ -31,7 +31,10 @@ OPERATORS = ("convolution", "correlation")
 class HeadRun:
     """The parts of the first example, and the logits of every head for all examples."""
 
+    asked: str
+    """The target as the case marks it."""
     left: str
+    """What stands before the tokens that a batch marks as target."""
     target: str
     right: str
     seen: str
@@ -94,11 +97,27 @@ def head_input(given: Given, tools: Tools) -> HeadRun:
     if not logits:
         raise CaseError(f"none of the heads {names} is registered yet")
     first = examples[0]
-    batch = next(iter(_batches(examples[:1], vocabulary, max_tokens, 1)))
-    left, target, right = split_context(first.text, first.start, first.stop)
+    loader = BatchLoader(examples[:1], vocabulary, max_tokens=max_tokens)
+    [batch] = loader.epoch()
+    start, stop = _target_in_text(first, loader, batch)
     return HeadRun(
-        left, target, right, _decode(vocabulary, batch.tokens), _seen_target(vocabulary, batch), logits, alone
+        asked=first.text[first.start : first.stop],
+        left=first.text[:start],
+        target=first.text[start:stop],
+        right=first.text[stop:],
+        seen=_decode(vocabulary, batch.tokens),
+        target_seen=_seen_target(vocabulary, batch),
+        logits=logits,
+        alone=alone,
     )
+
+
+def _target_in_text(example: Target, loader: BatchLoader, batch: Batch) -> tuple[int, int]:
+    """Return the characters of the tokens that the batch marks as target; the other tokens must be left or right."""
+    left, target, right = (part.index[0][part.mask[0]].tolist() for part in (batch.left, batch.target, batch.right))
+    assert [*left, *target, *right] == list(range(int(batch.mask[0].sum())))
+    spans = loader.spans(0)
+    return (spans[target[0]][0], spans[target[-1]][1]) if target else (example.start, example.stop)
 
 
 def _batches(examples: list[Target], vocabulary: Vocabulary, max_tokens: int, batch_size: int) -> list[Batch]:
@@ -147,7 +166,7 @@ HEAD_INPUT = Adapter(
         "seen_ends_with": _begins_or_ends("seen", "endswith"),
         "target_seen": equals(lambda run: run.target_seen),
         **dict.fromkeys(
-            ("target_kept", "target_survives"), equals(lambda run: run.target_seen == run.target.replace(" ", ""))
+            ("target_kept", "target_survives"), equals(lambda run: run.target_seen == run.asked.replace(" ", ""))
         ),
         **dict.fromkeys(("finite_output", "finite"), equals(_finite)),
         "probabilities_sum_to_one": equals(lambda run: bool(np.allclose(run.probs.sum(1), 1.0, atol=1e-6))),

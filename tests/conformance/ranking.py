@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
+import lightgbm
 import numpy as np
 
 from pipeline.config import RerankConfig, load_config
-from pipeline.entities.candidates import candidates_for
-from pipeline.entities.features import FoldedKeyCounts
+from pipeline.entities.features import FeatureTable, FoldedKeyCounts
 from pipeline.entities.features.extract import static_features, with_fitted
-from pipeline.entities.rerank import Calibrator, Ranker, group_rows
+from pipeline.entities.rerank import Calibrator, Ranker
 from pipeline.errors import PipelineError
 from pipeline.text import Document, default_segmenter, match_key
+from tests.support.located import located
 
 from .framework import Adapter, CaseError, Check, Given, Tools, article_of, equals, mentions_all
 
@@ -38,11 +39,43 @@ class Groups:
 
 
 def ranker_groups(given: Given, tools: Tools) -> Groups:
-    """Bring the rows of each article together."""
+    """Train a ranking objective on a table of the articles, its rows numbered, and note what LightGBM is given."""
     rows = given["rows"]
     articles = given.get("articles") or list(dict.fromkeys(row["newsId"] for row in rows))
-    order, groups, empty = group_rows([row["newsId"] for row in rows], articles)
-    return Groups(rows, order.tolist(), groups, empty)
+    if unknown := {row["newsId"] for row in rows} - set(articles):
+        raise CaseError(f"rows of articles {sorted(unknown)}, which are not listed")
+    numbers = [[number for number, row in enumerate(rows) if row["newsId"] == news_id] for news_id in articles]
+    table = FeatureTable(
+        names=["row"],
+        news_ids=articles,
+        keys=[[rows[number]["cand"] for number in of_article] for of_article in numbers],
+        firsts=[np.arange(len(of_article)) for of_article in numbers],
+        matrices=[np.array(of_article, dtype=np.float32).reshape(-1, 1) for of_article in numbers],
+        labels=[(np.arange(len(of_article)) == 0).astype(np.float32) for of_article in numbers],
+        n_gold=[min(len(of_article), 1) for of_article in numbers],
+    )
+    ranker = _NotingRanker(load_config(preset="tiny", overrides=OF_GROUPS).rerank, seed=7)
+    ranker.fit(table.matrices, table.labels, table.names)
+    with_rows = [news_id for news_id, keys in zip(table.news_ids, table.keys, strict=True) if keys]
+    return Groups(
+        rows,
+        ranker.order,
+        list(zip(with_rows, ranker.sizes, strict=True)),
+        [news_id for news_id in articles if news_id not in with_rows],
+    )
+
+
+OF_GROUPS = ["rerank.objective=lambdarank", "rerank.min_child_samples=1", "rerank.n_hard_negatives=0"]
+
+
+class _NotingRanker(Ranker):
+    """Keeps the first column of the rows and the sizes of the groups that its trees are trained on."""
+
+    def _dataset(self, matrix: np.ndarray, labels: np.ndarray, sizes: Sequence[int]) -> lightgbm.Dataset:
+        data = super()._dataset(matrix, labels, sizes).construct()
+        self.order = matrix[:, 0].astype(int).tolist()
+        self.sizes = np.asarray(data.get_group()).tolist()
+        return data
 
 
 def _contiguous(found: Groups) -> bool:
@@ -133,7 +166,7 @@ def _describe(given: Given) -> Features:
     segmenter = default_segmenter()
     document = Document.of(article_of(given))
     names = given.first("candidates", "entities")
-    found = candidates_for(document, segmenter, [match_key(name) for name in names])
+    found = located(document, [match_key(name) for name in names])
     counts = FoldedKeyCounts()
     for number, other in enumerate(given.get("corpus", [{"title": "", "content": "另一篇"}])):
         text = Document.of(article_of(Given({"article": {"newsId": f"other {number}", **other}}))).text

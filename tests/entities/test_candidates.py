@@ -20,12 +20,12 @@ from pipeline.entities.candidates import (
     CandidateSet,
     Source,
     bare_key,
-    candidates_for,
     locate,
 )
 from pipeline.schema import Article, Mention
 from pipeline.text import Document, Segmenter, Words, default_segmenter, match_key
 from pipeline.text.dictionary import Matcher, has_word_boundaries
+from tests.support.located import located
 
 
 class FakeSegmenter(Segmenter):
@@ -157,7 +157,7 @@ def test_a_candidate_joins_its_sources() -> None:
 def test_a_name_with_a_line_break_never_joins_title_and_content() -> None:
     found = offers("红松", "果林", gold=["红松\n果林", "松\n果"], dictionary=["红松\n果林"])
     assert not any("\n" in key for key in found.keys)
-    assert "红松\n果林" not in candidates_for(found.document, FAKE, ["红松\n果林", "红松"]).keys
+    assert "红松\n果林" not in located(found.document, ["红松\n果林", "红松"], FAKE).keys
 
 
 # --- the set
@@ -165,7 +165,7 @@ def test_a_name_with_a_line_break_never_joins_title_and_content() -> None:
 
 def test_mentions_and_surfaces_worked_by_hand() -> None:
     document = Document.of(Article("1", "ＮＯＶＡ来了", "Nova好,NOVA好,nova\u200b好,Nova&amp;"))
-    found = candidates_for(document, FAKE, ["nova", "nova&", "无"])
+    found = located(document, ["nova", "nova&", "无"], FAKE)
     assert found.keys == ["nova", "nova&"]
     assert found.counts.tolist() == [5, 1]
     assert found.firsts.tolist() == [0, 25]
@@ -178,7 +178,7 @@ def test_mentions_and_surfaces_worked_by_hand() -> None:
 
 def test_the_earlier_spelling_wins_a_tie() -> None:
     document = Document.of(Article("1", "", "NOVA,Nova,nova,Nova,NOVA"))
-    assert candidates_for(document, FAKE, ["nova"]).surface(0) == "NOVA"
+    assert located(document, ["nova"], FAKE).surface(0) == "NOVA"
 
 
 def test_a_spelling_with_an_escaped_blank_is_not_written_out() -> None:

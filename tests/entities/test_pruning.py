@@ -8,12 +8,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pipeline.entities.candidates import CandidateSet, Source, candidates_for, locate
+from pipeline.entities.candidates import CandidateSet, Source, locate
 from pipeline.entities.pruning import COLUMNS, Pruner, pruning_matrix
 from pipeline.errors import ArtifactError
 from pipeline.schema import Article
 from pipeline.text import Document, default_segmenter
 from pipeline.text.spans import ScoredSpan
+from tests.support.located import located
 
 SEGMENTER = default_segmenter()
 
@@ -47,7 +48,7 @@ def test_columns_worked_by_hand() -> None:
             "first_share": 0.0,
             "length": 2.0,
             "length_squared": 4.0,
-            "corpus_frequency": SEGMENTER.log_frequency("松果"),
+            "corpus_frequency": SEGMENTER.log_frequencies(["松果"])[0],
         }
         | flags
         | {"from_word": 1.0, "from_gold": 1.0}
@@ -62,7 +63,7 @@ def test_columns_worked_by_hand() -> None:
             "first_share": 4 / length,
             "length": 2.0,
             "length_squared": 4.0,
-            "corpus_frequency": SEGMENTER.log_frequency("云杉"),
+            "corpus_frequency": SEGMENTER.log_frequencies(["云杉"])[0],
         }
         | flags
         | {"from_quotes": 1.0}
@@ -142,7 +143,7 @@ def test_agrees_with_a_naive_choice() -> None:
 
 
 def test_few_candidates_are_all_kept() -> None:
-    found = candidates_for(Document.of(Article("1", "", "松果云杉")), SEGMENTER, ["松果", "云杉"])
+    found = located(Document.of(Article("1", "", "松果云杉")), ["松果", "云杉"], SEGMENTER)
     assert pruner(log_tf=-1.0).keep(found, SEGMENTER, 2) is found
     assert len(pruner().keep(candidates("", "", {}), SEGMENTER, 3)) == 0
 

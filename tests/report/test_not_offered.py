@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from pipeline.entities.candidates import candidates_for
 from pipeline.report.not_offered import not_offered_reason
 from pipeline.schema import Article
-from pipeline.text import Document, default_segmenter, match_key
+from pipeline.text import Document, match_key
+from tests.support.located import located
 
 TEXT = "松果银行今天公布利率。Nova与芈玥见面。"
 
@@ -23,5 +23,5 @@ TEXT = "松果银行今天公布利率。Nova与芈玥见面。"
 )
 def test_reason(name: str, offered: list[str], want: str) -> None:
     document = Document.of(Article("a1", "", TEXT))
-    candidates = candidates_for(document, default_segmenter(), map(match_key, offered))
+    candidates = located(document, map(match_key, offered))
     assert not_offered_reason(name, candidates) == want

@@ -155,12 +155,6 @@ class Extractor:
         """Return the candidates of an article that the pruner keeps."""
         return self.keep(self.candidates(article, fold, spans), fold)
 
-    def extract(
-        self, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
-    ) -> ArticleFeatures:
-        """Return the pruned candidates of an article with the columns that need no other article."""
-        return static_features(self.pruned(article, fold, spans), self.segmenter)
-
     def describe(self, offered: CandidateSet) -> ArticleFeatures:
         """Prune the candidates of a new article, and describe those that are left."""
         return static_features(self.keep(offered), self.segmenter)

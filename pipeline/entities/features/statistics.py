@@ -31,15 +31,15 @@ class KeyCounts:
         """Return (offered, gold) of each key, zeros where it was never seen: float64 (n_keys, 2)."""
         return np.array([self.table.get(key, (0, 0)) for key in keys], dtype=np.float64).reshape(-1, 2)
 
-    def hit_rates(self, keys: Sequence[str], smoothing: float) -> np.ndarray:
-        """Return the share of articles in which an offered key was gold, drawn toward the prior.
-
-        A key that was never offered gets the prior. ``smoothing`` is a pseudo-count; 0 gives the plain share.
-        """
-        return self.shrunk(self.lookup(keys), smoothing)
-
     def shrunk(self, counts: np.ndarray, smoothing: float) -> np.ndarray:
-        """Return hit rates of what ``lookup`` gave, as ``hit_rates`` does."""
+        """Return the share of articles in which an offered key was gold, drawn toward the prior: float64 (n_keys,).
+
+        A key that was never offered gets the prior.
+
+        Args:
+            counts: what ``lookup`` gave.
+            smoothing: a pseudo-count; 0 gives the plain share.
+        """
         weight = counts[:, 0] + smoothing
         rates = (counts[:, 1] + smoothing * self.prior) / np.where(weight > 0, weight, 1)
         return np.where(weight > 0, rates, self.prior)

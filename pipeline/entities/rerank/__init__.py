@@ -3,7 +3,7 @@
 from pipeline.entities.rerank.calibrate import Calibrator
 from pipeline.entities.rerank.choose import NumberRule, choose, distinct, ranking, rule_f1
 from pipeline.entities.rerank.ranked import RankedNames
-from pipeline.entities.rerank.ranker import Ranker, group_rows
+from pipeline.entities.rerank.ranker import Ranker
 from pipeline.entities.rerank.stage import RerankStage
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "RerankStage",
     "choose",
     "distinct",
-    "group_rows",
     "ranking",
     "rule_f1",
 ]

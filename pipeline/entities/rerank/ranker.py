@@ -18,25 +18,6 @@ MINING_TREES, MINING_RATE = 120, 0.1
 """Of the small model that says which negatives are hard."""
 
 
-def group_rows(news_ids: Sequence[str], articles: Sequence[str]) -> tuple[np.ndarray, list[tuple[str, int]], list[str]]:
-    """Bring rows of one article together, as ranking objectives demand.
-
-    Args:
-        news_ids: article of each row, in any order.
-        articles: all articles, with rows or without.
-
-    Returns:
-        A stable order of the rows; (article, number of rows) in the order of ``articles``, none of
-        them zero; the articles without a row.
-    """
-    place = {news_id: index for index, news_id in enumerate(articles)}
-    places = np.fromiter((place[news_id] for news_id in news_ids), np.int64, len(news_ids))
-    sizes = np.bincount(places, minlength=len(articles))
-    groups = [(news_id, int(size)) for news_id, size in zip(articles, sizes, strict=True) if size]
-    empty = [news_id for news_id, size in zip(articles, sizes, strict=True) if not size]
-    return np.argsort(places, kind="stable"), groups, empty
-
-
 def clean_matrix(matrix: np.ndarray) -> np.ndarray:
     """Return the matrix with infinities as NaN, which every split sends to its default side."""
     matrix = np.asarray(matrix, dtype=np.float32)

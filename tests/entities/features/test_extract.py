@@ -201,7 +201,7 @@ def test_save_and_load_extract_the_same(tmp_path: Path) -> None:
     ]
     for article in articles:
         for fold in (None, 0, 1):
-            left, right = ours.extract(article, fold), again.extract(article, fold)
+            left, right = (static_features(of.pruned(article, fold), of.segmenter) for of in (ours, again))
             assert left.candidates.keys == right.candidates.keys
             assert left.names == right.names
             np.testing.assert_array_equal(left.matrix, right.matrix)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from pipeline.config import CandidateConfig
-from pipeline.entities.candidates import NAME_SUFFIXES, CandidateGenerator, CandidateSet, Source, candidates_for
+from pipeline.entities.candidates import NAME_SUFFIXES, CandidateGenerator, CandidateSet, Source
 from pipeline.entities.features import FeatureContext
 from pipeline.entities.features.context import rank_descending
 from pipeline.entities.features.groups import GROUPS, neighbours, nesting, positions, shape, tagger, title, words
@@ -19,6 +19,7 @@ from pipeline.schema import Article
 from pipeline.text import Document, default_segmenter
 from pipeline.text.dictionary import Matcher
 from pipeline.text.spans import ScoredSpan
+from tests.support.located import located
 
 SEGMENTER = default_segmenter()
 GENERATOR = CandidateGenerator(
@@ -53,7 +54,7 @@ def random_articles(n: int, seed: int) -> list[Article]:
 
 def context_of(article: Article, keys: list[str] | None = None) -> FeatureContext:
     document = Document.of(article)
-    found = GENERATOR.generate(document) if keys is None else candidates_for(document, SEGMENTER, keys)
+    found = GENERATOR.generate(document) if keys is None else located(document, keys, SEGMENTER)
     return FeatureContext(found, SEGMENTER)
 
 
@@ -181,7 +182,7 @@ def oracle(found: CandidateSet) -> dict[str, list[float]]:
         put("words.verb_before_share", share([TAG_CLASSES[before] == "v" for before in befores]))
         put("words.noun_after_share", share([TAG_CLASSES[after][0] == "n" for after in afters]))
         put("words.noun_before_share", share([TAG_CLASSES[before][0] == "n" for before in befores]))
-        put("words.corpus_frequency", SEGMENTER.log_frequency(key))
+        put("words.corpus_frequency", SEGMENTER.log_frequencies([key])[0])
         # nesting
         put("nesting.free_share", 1 - share([covered(*span, repeated) for span in own]))
         put("nesting.free_of_names_share", 1 - share([covered(*span, names) for span in own]))

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import RelevanceConfig
-from pipeline.entities.candidates import candidates_for
 from pipeline.entities.relevance import ArticlePairs, article_pairs
 from pipeline.entities.relevance.encoding import EncodedArticle, TrainingPairs, article_batches
 from pipeline.nn.vocab import Vocabulary
 from pipeline.schema import Article
-from pipeline.text import Document, default_segmenter
+from pipeline.text import Document
+from tests.support.located import located
 
 
 def pairs_of(
@@ -21,7 +21,7 @@ def pairs_of(
 ) -> ArticlePairs:
     document = Document.of(Article(news_id, title, content))
     config = RelevanceConfig(name="malstm", **options)  # type: ignore[arg-type]
-    return article_pairs(candidates_for(document, default_segmenter(), keys), config, gold=set(gold))
+    return article_pairs(located(document, keys), config, gold=set(gold))
 
 
 def title_of(pairs: ArticlePairs) -> str:

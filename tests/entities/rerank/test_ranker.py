@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import random
-from collections.abc import Sequence
 from pathlib import Path
 
+import lightgbm
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from pipeline.config import RerankConfig
-from pipeline.entities.rerank import Ranker, group_rows
+from pipeline.entities.rerank import Ranker
 from pipeline.entities.rerank.ranker import clean_matrix
 from pipeline.errors import ArtifactError
 
@@ -79,28 +76,27 @@ def test_same_seed_same_scores(objective: str) -> None:
 
 
 @pytest.mark.parametrize("objective", ["binary", "lambdarank"])
-def test_order_of_rows_and_articles_in_the_file_is_immaterial(objective: str) -> None:
-    """Rows come in any order; brought together and sorted by id they train the same model."""
+def test_an_article_without_candidates_changes_nothing(objective: str) -> None:
+    nothing, none = np.zeros((0, len(NAMES))), np.zeros(0, dtype=np.float32)
+    with_gaps = ([nothing, *TRAIN[0][:5], nothing, *TRAIN[0][5:]], [none, *TRAIN[1][:5], none, *TRAIN[1][5:]])
+    fitted, other = (Ranker(config(objective), seed=7).fit(*data, NAMES) for data in (TRAIN, with_gaps))
+    np.testing.assert_array_equal(scores(other), scores(fitted))
 
-    def fit(order: Sequence[int]) -> np.ndarray:
-        rows = [(f"a{index:03}", row) for index in order for row in range(len(TRAIN[1][index]))]
-        random.Random(len(rows) + order[0]).shuffle(rows)
-        rows.sort(key=lambda pair: pair[1])  # articles interleaved, each article's own rows in order
-        place, groups, empty = group_rows([news_id for news_id, _ in rows], sorted({news_id for news_id, _ in rows}))
-        assert not empty
-        stacked = [rows[index] for index in place]
-        matrices, labels, start = [], [], 0
-        for news_id, size in groups:
-            part, start = stacked[start : start + size], start + size
-            assert {name for name, _ in part} == {news_id}
-            index = int(news_id[1:])
-            matrices.append(TRAIN[0][index][[row for _, row in part]])
-            labels.append(TRAIN[1][index][[row for _, row in part]])
-        return scores(Ranker(config(objective), seed=7).fit(matrices, labels, NAMES))
 
-    in_order = list(range(len(TRAIN[0])))
-    np.testing.assert_array_equal(fit(in_order), fit(in_order[::-1]))
-    np.testing.assert_array_equal(fit(in_order), scores(Ranker(config(objective), seed=7).fit(*TRAIN, NAMES)))
+def test_a_ranking_objective_gets_each_article_as_a_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    train = lightgbm.train
+
+    def noting(options: dict[str, object], data: lightgbm.Dataset, **rest: int) -> lightgbm.Booster:
+        given.append(data)
+        return train(options, data, **rest)
+
+    monkeypatch.setattr(lightgbm, "train", noting)
+    Ranker(config("lambdarank", n_hard_negatives=0, n_bags=1), seed=7).fit(*TRAIN, NAMES)
+    Ranker(config("lambdarank", n_hard_negatives=2, other_negatives=0.0, n_bags=1), seed=7).fit(*TRAIN, NAMES)
+    whole, miners, few = (data.get_group().tolist() for data in given)
+    assert whole == miners == [len(label) for label in TRAIN[1]]
+    assert few == [int(label.sum()) + min(2, int((label == 0).sum())) for label in TRAIN[1]]
 
 
 def test_infinities_count_as_missing() -> None:
@@ -220,19 +216,3 @@ def test_reordered_feature_names_are_refused(saved: Path, tmp_path: Path) -> Non
     (copied(saved, tmp_path) / "features.json").write_text(json.dumps(NAMES[::-1]))
     with pytest.raises(ArtifactError, match=r"model\.txt: its features are not those of .*features\.json"):
         Ranker.load(tmp_path, config(), seed=7)
-
-
-# --- grouping
-
-
-@given(st.permutations(["a", "b", "c", "d"]), st.lists(st.sampled_from("abc"), max_size=20))
-def test_group_rows_agrees_with_a_double_loop(articles: list[str], news_ids: list[str]) -> None:
-    order, groups, empty = group_rows(news_ids, articles)
-    assert order.tolist() == [row for article in articles for row, news_id in enumerate(news_ids) if news_id == article]
-    assert groups == [(article, news_ids.count(article)) for article in articles if article in news_ids]
-    assert empty == [article for article in articles if article not in news_ids]
-
-
-def test_group_rows_refuses_rows_of_unknown_articles() -> None:
-    with pytest.raises(KeyError, match="zz"):
-        group_rows(["a", "zz"], ["a"])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -55,10 +54,6 @@ class PairBatch:
         labels = None if self.labels is None else self.labels.to(device)
         return PairBatch(self.left.to(device), self.right.to(device), labels)
 
-    def swapped(self) -> PairBatch:
-        """Return the pairs with their texts exchanged."""
-        return replace(self, left=self.right, right=self.left)
-
 
 class Matcher(nn.Module, ABC):
     """Base of the matchers. In evaluation a pair's logit depends on that pair alone.
@@ -70,9 +65,6 @@ class Matcher(nn.Module, ABC):
         n_tokens: number of token ids.
         config: sizes and dropout.
     """
-
-    is_symmetric: ClassVar[bool]
-    """Whether exchanging the two texts leaves the logit as it is."""
 
     def __init__(self, n_tokens: int, config: RelevanceConfig) -> None:
         super().__init__()

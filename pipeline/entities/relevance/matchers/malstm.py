@@ -30,8 +30,6 @@ class MaLSTM(Matcher):
     Output: logits (batch,), at most about 13.8, the logit of a distance of ``SMALLEST_DISTANCE``.
     """
 
-    is_symmetric = True
-
     def __init__(self, n_tokens: int, config: RelevanceConfig) -> None:
         super().__init__(n_tokens, config)
         self.lstm = MaskedLSTM(config.embedding_dim, config.hidden_dim)

@@ -28,8 +28,6 @@ class SoftAlign(Matcher):
     Output: logits (batch,).
     """
 
-    is_symmetric = False
-
     def __init__(self, n_tokens: int, config: RelevanceConfig) -> None:
         super().__init__(n_tokens, config)
         hidden = config.hidden_dim
