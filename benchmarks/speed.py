@@ -35,6 +35,7 @@ from pipeline.artifacts import atomic_write_json, open_run
 from pipeline.data.read import iter_articles
 from pipeline.entities.candidates import CandidateSet
 from pipeline.entities.features.extract import gold_keys
+from pipeline.metric import entity_f1
 from pipeline.runtime.parallel import chunked
 from pipeline.schema import Article, Prediction
 from pipeline.submission import SubmissionWriter
@@ -238,7 +239,7 @@ def compare_with_jieba(run: Path, articles: Sequence[Article]) -> list[dict[str,
             with watch(what):
                 found = {match_key(name) for name in rank(article)}
             gold = gold_keys(article)
-            scores.append(2 * len(gold & found) / (len(gold) + len(found)) if gold or found else 1.0)
+            scores.append(entity_f1(gold, found))
         rows.append(_row(what, len(articles), watch.seconds[what]) | {"entity_f1": round(float(np.mean(scores)), 4)})
     return rows
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
 Field = Literal["title", "content"]
 """A text field of an article."""
-
-FIELDS: tuple[Field, Field] = ("title", "content")
 
 MAX_ENTITIES = 3
 """The competition's upper bound on entities an article."""
@@ -134,7 +131,3 @@ class Prediction:
         names = [entity.name for entity in self.entities]
         if len(set(names)) != len(names):
             raise ValueError(f"{self.news_id}: an entity is repeated in {names}")
-
-
-GoldEntities = Mapping[str, tuple[Entity, ...]]
-"""Entities by newsId, as the metric reads them."""

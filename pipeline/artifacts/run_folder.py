@@ -88,21 +88,6 @@ class RunFolder:
         return self.path / "report" / "index.html"
 
     @property
-    def rerank_model(self) -> Path:
-        """The reranker, in LightGBM's text format."""
-        return self.path / "rerank" / "model.txt"
-
-    @property
-    def rerank_features(self) -> Path:
-        """The reranker's feature names, in order."""
-        return self.path / "rerank" / "features.json"
-
-    @property
-    def rerank_thresholds(self) -> Path:
-        """What ``choose`` needs, tuned out-of-fold."""
-        return self.path / "rerank" / "thresholds.json"
-
-    @property
     def preset(self) -> str:
         """The set of options that the finished run began with, ``UNKNOWN`` where its manifest names none."""
         return str(self.read_manifest().get("preset") or UNKNOWN)
@@ -110,10 +95,6 @@ class RunFolder:
     def stage(self, name: str) -> Path:
         """Return the folder of a stage's models."""
         return self.path / name
-
-    def fold(self, stage: str, fold: int) -> Path:
-        """Return the folder of a stage's model that has not seen ``fold``."""
-        return self.stage(stage) / f"fold-{fold}"
 
     def oof(self, stage: str) -> Path:
         """Return the table of a stage's out-of-fold scores."""

@@ -1,4 +1,4 @@
-"""Examples -> padded tensors with explicit masks. Integer ids of emotions exist here and nowhere else.
+"""Examples -> padded tensors with explicit masks.
 
 The context is laid out once, as ``tokens``; the parts of it that heads look at (target, left, right)
 are positions in it. So whatever turns a batch into one vector a token (random embeddings, word vectors,
@@ -15,21 +15,10 @@ import torch
 from torch import Tensor
 
 from pipeline.nn.vocab import TextReader, window_around
-from pipeline.schema import EMOTIONS, Target
+from pipeline.schema import Target
 
 BATCHES_A_STRETCH = 8
 """Batches cut from one stretch of a shuffled epoch, sorted by length: more means less padding, but less chance."""
-
-
-def split_context(text: str, start: int, stop: int) -> tuple[str, str, str]:
-    """Return what stands left of the target, the target, and what stands right of it."""
-    return text[:start], text[start:stop], text[stop:]
-
-
-def emotion_ids(examples: Sequence[Target]) -> list[int]:
-    """Return the integer id of each example's emotion; every example must have one."""
-    ids = {emotion: index for index, emotion in enumerate(EMOTIONS)}
-    return [ids[example.emotion] for example in examples if example.emotion is not None]
 
 
 @dataclass(frozen=True)

@@ -27,13 +27,6 @@ class Tokens:
     starts: list[int]
     stops: list[int]
 
-    def covering(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the half-open range of the tokens that share a character with ``[start, stop)``.
-
-        An empty span, or one of blanks, gives an empty range at its place.
-        """
-        return _covering(self.starts, self.stops, start, stop)
-
 
 @dataclass(frozen=True, slots=True)
 class TokenIds:
@@ -44,13 +37,12 @@ class TokenIds:
     stops: Sequence[int]
 
     def covering(self, start: int, stop: int) -> tuple[int, int]:
-        """Return the half-open range of the tokens that share a character with ``[start, stop)``."""
-        return _covering(self.starts, self.stops, start, stop)
+        """Return the half-open range of the tokens that share a character with ``[start, stop)``.
 
-
-def _covering(starts: Sequence[int], stops: Sequence[int], start: int, stop: int) -> tuple[int, int]:
-    first = bisect_right(stops, start)
-    return first, bisect_left(starts, stop) if start < stop else first
+        An empty span, or one of blanks, gives an empty range at its place.
+        """
+        first = bisect_right(self.stops, start)
+        return first, bisect_left(self.starts, stop) if start < stop else first
 
 
 class TextReader(Protocol):

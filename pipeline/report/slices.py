@@ -22,8 +22,6 @@ NAME_BOUNDS = (3, 5, 9)
 """Characters of a name, likewise."""
 MIN_ARTICLES = 10
 """Slices of fewer articles come last, whatever their score."""
-
-ARTICLE_SLICES = ("topic", "length", "n_gold", "mixed_emotion")
 ENTITY_SLICES = ("entity_length", "in_dictionary", "in_title", "seen_in_training", "script", "emotion")
 YES, NO = "yes", "no"
 

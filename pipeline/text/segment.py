@@ -121,13 +121,9 @@ class Segmenter:
         return [tag_of(word, "") for word in words]
 
     def log_frequencies(self, words: Iterable[str]) -> list[float]:
-        """Return ``log_frequency`` of several words."""
+        """Return the log relative frequency of words in jieba's corpus (0.5 occurrences where unknown)."""
         score_of, unknown = self._scores.get, self._log_unknown
         return [score if score > _NO_WORD else unknown for score in (score_of(word, _NO_WORD) for word in words)]
-
-    def log_frequency(self, word: str) -> float:
-        """Return the log relative frequency of a word in jieba's corpus (0.5 occurrences where unknown)."""
-        return self.log_frequencies([word])[0]
 
 
 @lru_cache(maxsize=1)

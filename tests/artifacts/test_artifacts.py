@@ -43,10 +43,10 @@ def finished_run(models_dir: Path, name: str = "run-1") -> RunFolder:
     """A run with two model files, a log, and a table that prediction does not read."""
     run = RunFolder.create(models_dir, name)
     atomic_write_text(run.config, "seed: 7\n")
-    atomic_write_text(run.rerank_model, "tree\n")
+    atomic_write_text(run.stage("rerank") / "model.txt", "tree\n")
     atomic_write_text(run.log_text, "started\n")
     atomic_write_text(run.oof("rerank"), "newsId\n")
-    run.mark_stage("rerank", key="k", files=[run.rerank_model], seconds=1.5)
+    run.mark_stage("rerank", key="k", files=[run.stage("rerank") / "model.txt"], seconds=1.5)
     run.finish(command=["run.py", "train"], seed=7, threads=2, facts={"segmentation": "jieba"})
     return run
 
@@ -146,19 +146,21 @@ def test_manifest_lists_exactly_the_files_of_the_model(tmp_path: Path) -> None:
 def test_a_run_moved_elsewhere_loads(tmp_path: Path) -> None:
     shutil.move(finished_run(tmp_path / "models").path, tmp_path / "elsewhere")
     (tmp_path / "elsewhere" / "log.txt").write_text("read since", encoding="utf-8")
-    assert RunFolder.load(tmp_path / "elsewhere").rerank_model.read_text(encoding="utf-8") == "tree\n"
+    assert (RunFolder.load(tmp_path / "elsewhere").stage("rerank") / "model.txt").read_text(
+        encoding="utf-8"
+    ) == "tree\n"
 
 
 def test_a_changed_file_is_named(tmp_path: Path) -> None:
     run = finished_run(tmp_path)
-    run.rerank_model.write_text("Tree\n", encoding="utf-8")
+    (run.stage("rerank") / "model.txt").write_text("Tree\n", encoding="utf-8")
     with pytest.raises(ArtifactError, match=r"rerank/model\.txt: changed since"):
         RunFolder.load(run.path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     run = finished_run(tmp_path)
-    run.rerank_model.unlink()
+    (run.stage("rerank") / "model.txt").unlink()
     with pytest.raises(ArtifactError, match=r"rerank/model\.txt: missing from the run"):
         RunFolder.load(run.path)
 
@@ -233,7 +235,7 @@ def test_a_claim_holds_against_another_process(tmp_path: Path) -> None:
 
 def test_a_stage_is_done_only_with_its_key_and_its_files(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     run = RunFolder.create(tmp_path, "run-1")
-    model = run.fold("sentiment", 0) / "model.txt"
+    model = run.stage("sentiment") / "fold-0" / "model.txt"
     assert not run.stage_done("sentiment", "k1")
     atomic_write_text(model, "weights")
     run.mark_stage("sentiment", key="k1", files=[run.stage("sentiment")], seconds=2)
@@ -393,8 +395,8 @@ def test_a_stage_of_another_run_is_taken_over_with_its_files_and_time(tmp_path: 
     assert not run.take_over(other, "rerank", key="another", names={})
     assert not run.take_over(other, "tagger", key="k", names={})
     assert run.take_over(other, "rerank", key="k", names={"rerank/model.txt": "rerank/renamed.txt"})
-    assert (run.path / "rerank" / "renamed.txt").read_bytes() == other.rerank_model.read_bytes()
+    assert (run.path / "rerank" / "renamed.txt").read_bytes() == (other.stage("rerank") / "model.txt").read_bytes()
     assert run.stage_done("rerank", "k")
     assert run.stage_seconds() == {"rerank": 1.5}
-    atomic_write_text(other.rerank_model, "another tree\n")
+    atomic_write_text(other.stage("rerank") / "model.txt", "another tree\n")
     assert not run.take_over(other, "rerank", key="k", names={})

@@ -91,8 +91,8 @@ def test_code_in_an_encoders_folder_is_never_run(tmp_path: Path, monkeypatch: py
 def saved_run(folder: Path) -> RunFolder:
     run = RunFolder.create(folder, "run-1")
     atomic_write_text(run.config, "seed: 7\n")
-    atomic_write_text(run.rerank_model, "tree\n")
-    atomic_write_json(run.rerank_features, ["count", "length"])
+    atomic_write_text(run.stage("rerank") / "model.txt", "tree\n")
+    atomic_write_json(run.stage("rerank") / "features.json", ["count", "length"])
     run.finish(command=["run.py", "train"], seed=7, threads=1)
     return run
 
@@ -107,8 +107,14 @@ def change_manifest(change: Callable[[dict[str, object]], object]) -> Callable[[
 
 
 DAMAGE: dict[str, tuple[Callable[[RunFolder], object], str]] = {
-    "weights": (lambda run: run.rerank_model.write_text("Tree\n"), r"rerank/model\.txt: changed since"),
-    "features": (lambda run: run.rerank_features.write_text("[]"), r"rerank/features\.json: changed since"),
+    "weights": (
+        lambda run: (run.stage("rerank") / "model.txt").write_text("Tree\n"),
+        r"rerank/model\.txt: changed since",
+    ),
+    "features": (
+        lambda run: (run.stage("rerank") / "features.json").write_text("[]"),
+        r"rerank/features\.json: changed since",
+    ),
     "configuration": (lambda run: run.config.write_text("seed: 8\n"), r"config\.yaml: changed since"),
     "seed of the manifest": (change_manifest(lambda content: content.update(seed=8)), r"manifest\.json: changed since"),
     "file taken off the list": (

@@ -90,11 +90,10 @@ def test_tags_come_from_the_dictionary() -> None:
 
 def test_log_frequencies() -> None:
     segmenter = default_segmenter()
-    unknown = segmenter.log_frequency("松果云杉")
-    assert segmenter.log_frequency("的") > segmenter.log_frequency("北京") > unknown
-    assert segmenter.log_frequency("的") < 0
     # "中华人民共" is in jieba's table only because a longer word begins with it.
-    assert segmenter.log_frequency("中华人民共") == unknown == segmenter.log_frequency("")
+    frequent, known, unknown, prefix, nothing = segmenter.log_frequencies(["的", "北京", "松果云杉", "中华人民共", ""])
+    assert 0 > frequent > known > unknown
+    assert prefix == unknown == nothing
     assert math.isfinite(unknown)
 
 

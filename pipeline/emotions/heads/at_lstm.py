@@ -28,7 +28,6 @@ class ATLSTM(Head):
     Inputs: ``mask`` (batch, seq_len), ``target`` (batch, target_len). Output: logits (batch, n_classes).
     """
 
-    inputs = ("mask", "target")
     uses_target = True
     vectors_a_word: ClassVar[int] = 1
     """Vectors of the embedder's size in what the LSTM reads of a word."""

@@ -41,8 +41,6 @@ class Head(nn.Module, ABC):
         n_classes: 3 for the emotions; other label sets have their own.
     """
 
-    inputs: ClassVar[tuple[str, ...]]
-    """Fields of ``Batch`` that the head reads, besides those its embedder reads."""
     uses_target: ClassVar[bool]
     """False for document baselines, which see the text alone."""
     needs_encoder: ClassVar[bool] = False

@@ -32,7 +32,6 @@ class CharCNN(Head):
     Inputs: ``mask`` (batch, seq_len). Output: logits (batch, n_classes).
     """
 
-    inputs = ("mask",)
     uses_target = False
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:

@@ -27,7 +27,6 @@ class FastText(Head):
     Inputs: ``tokens`` and ``mask`` (batch, seq_len). Output: logits (batch, n_classes).
     """
 
-    inputs = ("tokens", "mask")
     uses_target = False
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:

@@ -41,7 +41,6 @@ class HAN(Head):
     Inputs: ``mask`` (batch, seq_len). Output: logits (batch, n_classes); the attention of a token is a_i a_it.
     """
 
-    inputs = ("mask",)
     uses_target = False
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:

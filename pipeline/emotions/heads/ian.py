@@ -40,7 +40,6 @@ class IAN(Head):
     Inputs: ``mask`` (batch, seq_len), ``target`` (batch, target_len). Output: logits (batch, n_classes).
     """
 
-    inputs = ("mask", "target")
     uses_target = True
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:

@@ -33,7 +33,6 @@ class Pair(Head):
         ConfigError: the embedder is no encoder.
     """
 
-    inputs = ("tokens", "mask", "target", "mentions")
     uses_target = True
     needs_encoder = True
 

@@ -28,7 +28,6 @@ class TDLSTM(Head):
     (batch, n_classes).
     """
 
-    inputs = ("left", "target", "right")
     uses_target = True
     n_vectors: ClassVar[int] = 1
     """Vectors side by side that make a word, each of the embedder's size."""

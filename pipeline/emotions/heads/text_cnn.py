@@ -30,7 +30,6 @@ class TextCNN(Head):
     Inputs: ``mask`` (batch, seq_len). Output: logits (batch, n_classes).
     """
 
-    inputs = ("mask",)
     uses_target = False
     takes_channels = True
 
