@@ -73,7 +73,7 @@ def run(config: Config, train_file: Path, gold_file: Path) -> Outcome:
             found = find_spans(load_tagger(model, threads=config.workers), gold)
     scores = score_file(gold, found)
     micro = scores.micro
-    figures = [micro.precision, micro.recall, micro.f1, scores.macro.f1]
+    figures = [value or 0.0 for value in (micro.precision, micro.recall, micro.f1, scores.macro.f1)]
     return Outcome(figures, [training.seconds / 60, tagging.seconds / 60])
 
 

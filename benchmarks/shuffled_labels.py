@@ -26,7 +26,7 @@ from pipeline.artifacts import RunFolder, atomic_write_text
 from pipeline.config import Config, load_config
 from pipeline.data.read import read_training
 from pipeline.entities.features import Extractor
-from pipeline.metric import Interval, article_scores, bootstrap_means
+from pipeline.metric import Interval, article_f1, article_scores, bootstrap_means
 from pipeline.schema import Article, Emotion, Entity
 from pipeline.text import default_segmenter
 from pipeline.text.dictionary import read_dictionary
@@ -148,11 +148,8 @@ def chance_f1(n_answers: int, n_gold: int, n_candidates: int) -> float:
 
     F1 is linear in the number of hits, whose mean is ``n_answers * n_gold / n_candidates`` (hypergeometric).
     """
-    if n_answers + n_gold == 0:
-        return 1.0
-    if not n_candidates:
-        return 0.0
-    return 2 * (n_answers * n_gold / n_candidates) / (n_answers + n_gold)
+    hits = n_answers * n_gold / n_candidates if n_candidates else 0.0
+    return float(article_f1(np.array([hits]), np.array([n_answers]), np.array([n_gold]))[0])
 
 
 def _emotions(

@@ -61,13 +61,14 @@ def train(
     if missing := [path for path in (*train_files, *([dev] if dev else [])) if not path.exists()]:
         raise DataError(f"{missing[0]}: no such file")
 
+    from pipeline.standalone.tagging.score import figure_text
     from pipeline.standalone.tagging.tagger import TagTraining, train_tagger
 
     logger.info("tagger: %s", options.tagger.name)
     request = TagTraining(train_files, options, dev, command=["run.py", *sys.argv[1:]])
     _, scores = train_tagger(request, model)
     if scores:
-        logger.info("dev: micro F1 %.4f, macro F1 %.4f", scores.micro.f1, scores.macro.f1)
+        logger.info("dev: micro F1 %s, macro F1 %s", figure_text(scores.micro.f1), figure_text(scores.macro.f1))
     typer.echo(str(model))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipeline.entities.candidates import bare_key
+from pipeline.metric import article_f1
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,4 @@ def rule_f1(probs: np.ndarray, hits: np.ndarray, gold: np.ndarray, floor: float,
     taken[:, 0] = True
     taken &= probs >= 0
     taken = np.logical_and.accumulate(taken, axis=1)
-    n_chosen = taken.sum(axis=1)
-    total = n_chosen + gold
-    f1 = np.where(total > 0, 2 * (hits * taken).sum(axis=1) / np.maximum(total, 1), 1.0)
-    return float(f1.mean())
+    return float(article_f1((hits * taken).sum(axis=1), taken.sum(axis=1), gold).mean())

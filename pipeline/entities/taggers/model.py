@@ -20,6 +20,7 @@ from pipeline.entities.taggers.batches import TagBatch, TagBatches
 from pipeline.entities.taggers.data import LabelReport, TaggedTokens, tag_counts, tag_text, tokenise_text
 from pipeline.entities.taggers.windows import join_windows
 from pipeline.errors import ArtifactError, ConfigError, DataError
+from pipeline.metric import span_f1
 from pipeline.nn.loop import compute_device, in_bf16, n_threads, train
 from pipeline.nn.weights import load_weights, save_weights
 from pipeline.registry import TAGGERS, resolve
@@ -193,7 +194,8 @@ class TaggerModel:
             return value
 
         def figure(_: nn.Module) -> float:
-            return span_f1([text.spans for text in dev], self.tag(dev))
+            f1 = span_f1([text.spans for text in dev], self.tag(dev))
+            return 1.0 if f1 is None else f1  # nothing to find, nothing found: no epoch does better
 
         for epoch in train(
             self.network_,
@@ -276,13 +278,6 @@ def span_labels(of_token: np.ndarray, start: int, stop: int) -> np.ndarray:
 def _distributions(output: TagOutput) -> np.ndarray | None:
     """Return each token's distribution over labels, (batch, window_len, n_labels), where labels have a layer."""
     return None if output.labels is None else output.labels.exp().cpu().numpy()
-
-
-def span_f1(gold: Sequence[Sequence[Span]], pred: Sequence[Sequence[Span]]) -> float:
-    """Return the micro F1 of exact spans with exact labels over all texts; 1 where nothing is marked nor found."""
-    n_gold, n_pred = sum(map(len, map(set, gold))), sum(map(len, map(set, pred)))
-    n_hit = sum(len(set(marked) & set(found)) for marked, found in zip(gold, pred, strict=True))
-    return 2 * n_hit / (n_gold + n_pred) if n_gold + n_pred else 1.0
 
 
 def _balanced(counts: np.ndarray, power: float) -> Tensor:

@@ -21,10 +21,10 @@ from pipeline.data.formats.sentiment import RowKind, SentimentRow
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.emotions.heads.base import Head
 from pipeline.errors import ConfigError, DataError
+from pipeline.metric import LabelScores
 from pipeline.registry import HEADS, resolve
 from pipeline.runtime.parallel import map_chunks
 from pipeline.schema import EMOTIONS
-from pipeline.standalone.heads.label_scores import LabelScores
 from pipeline.standalone.heads.results import MAJORITY, Attention, HeadResult, HeadSummary, ResultFile, summarise
 from pipeline.standalone.heads.rows import SentimentFile, read_rows
 

@@ -26,9 +26,9 @@ from pipeline.data.formats.tagging import (
 )
 from pipeline.entities.taggers.model import TaggerModel
 from pipeline.errors import ArtifactError, DataError
+from pipeline.metric import TagScores, score_spans
 from pipeline.registry import TAGGERS, resolve
 from pipeline.runtime.epoch_log import EpochReport, JsonLinesLog
-from pipeline.standalone.tagging.score import TagScores, score_spans
 from pipeline.text import normalise
 from pipeline.text.spans import LabelledText, Span
 

@@ -13,7 +13,8 @@ from pipeline.config import TaggerConfig
 from pipeline.entities.taggers.base import Tagger
 from pipeline.entities.taggers.batches import TagBatch, TagBatches
 from pipeline.entities.taggers.data import tag_text
-from pipeline.entities.taggers.model import TaggerModel, span_f1
+from pipeline.entities.taggers.model import TaggerModel
+from pipeline.metric import span_f1
 from pipeline.registry import TAGGERS
 from pipeline.text.spans import LabelledText, Span
 

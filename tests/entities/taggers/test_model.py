@@ -11,8 +11,9 @@ import torch
 
 from pipeline.config import TaggerConfig
 from pipeline.entities.taggers.base import token_loss
-from pipeline.entities.taggers.model import TaggerModel, _balanced, span_f1
+from pipeline.entities.taggers.model import TaggerModel, _balanced
 from pipeline.errors import ArtifactError, ConfigError, DataError
+from pipeline.metric import span_f1
 from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.text.spans import LabelledText, Span
 
@@ -140,10 +141,3 @@ def test_class_weights_and_focal_loss_reach_training(tiny_tagger: Options) -> No
     assert model.tag(TEXTS) == [list(text.spans) for text in TEXTS]
     with pytest.raises(ConfigError, match=r"need tagger\.crf=false"):
         tiny_tagger("lstm", crf=True, focal_gamma=1.0)
-
-
-def test_span_f1_counts_exact_spans_over_all_texts() -> None:
-    gold = [[Span(0, 2)], [Span(0, 1), Span(3, 4)]]
-    assert span_f1(gold, [[Span(0, 2)], []]) == pytest.approx(2 * 1 / 4)
-    assert span_f1(gold, [[Span(0, 2, "x")], []]) == 0
-    assert span_f1([[]], [[]]) == 1

@@ -1,4 +1,4 @@
-"""The competition's score and the figures printed beside it: pure functions, no files.
+"""The competition's score and the figures printed beside it.
 
 Per article F1 over the *set* of entities and over the *set* of (entity, emotion) pairs; each is
 averaged over the gold articles, and the score is half their sum. Decisions the rules leave open:
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pipeline.errors import DataError
+from pipeline.metric.counts import Counts
 from pipeline.schema import EMOTIONS, Emotion, Entity
 
 Pair = tuple[str, Emotion]
@@ -29,15 +30,8 @@ FIGURES = ("entity_f1", "emotion_f1", "score")
 
 
 @dataclass(frozen=True, slots=True)
-class PRF:
-    """Counts behind precision, recall and F1: added up first, divided last."""
-
-    hits: int = 0
-    n_pred: int = 0
-    n_gold: int = 0
-
-    def __add__(self, other: PRF) -> PRF:
-        return PRF(self.hits + other.hits, self.n_pred + other.n_pred, self.n_gold + other.n_gold)
+class PRF(Counts):
+    """Counts under the rule of the competition: with nothing wanted and nothing given all is right."""
 
     @property
     def precision(self) -> float:
@@ -54,12 +48,6 @@ class PRF:
         """Harmonic mean of precision and recall."""
         total = self.n_pred + self.n_gold
         return 2 * self.hits / total if total else 1.0
-
-    def to_dict(self) -> dict[str, float]:
-        """Return counts and rounded ratios."""
-        ratios = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
-        counts = {"hits": self.hits, "n_pred": self.n_pred, "n_gold": self.n_gold}
-        return counts | {name: round(value, 6) for name, value in ratios.items()}
 
 
 class Interval(NamedTuple):
@@ -131,6 +119,14 @@ def entity_f1(gold: Iterable[str], pred: Iterable[str]) -> float:
 def emotion_f1(gold: Iterable[Entity], pred: Iterable[Entity]) -> float:
     """Return one article's F1 over the sets of (entity, emotion) pairs."""
     return _counts(_pairs(gold), _pairs(pred)).f1
+
+
+def article_f1(
+    hits: NDArray[np.float64], n_pred: NDArray[np.int64], n_gold: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the F1 of articles from their counts, (n_articles,) each; hits may be expected ones."""
+    total = n_pred + n_gold
+    return np.where(total > 0, 2 * hits / np.maximum(total, 1), 1.0)
 
 
 def article_scores(gold: EntitiesById, pred: EntitiesById) -> tuple[list[str], NDArray[np.float64]]:
