@@ -9,50 +9,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pipeline.metric import PRF
-from pipeline.report.figures import PLACES, ratio
+from pipeline.emotions.sentiment.scores import likeliest
+from pipeline.metric import LabelScores
+from pipeline.report.figures import PLACES, ratio, rounded
 from pipeline.schema import EMOTIONS, Emotion
 
 N_BINS = 10
 """Bins of confidence, of equal width."""
 
 
-def confusion(gold: Sequence[Emotion], pred: Sequence[Emotion]) -> NDArray[np.int64]:
-    """Count pairs: int64 (n_emotions, n_emotions), rows gold, columns predicted."""
-    table = np.zeros((len(EMOTIONS), len(EMOTIONS)), dtype=np.int64)
-    for want, have in zip(gold, pred, strict=True):
-        table[EMOTIONS.index(want), EMOTIONS.index(have)] += 1
-    return table
-
-
 def classification(gold: Sequence[Emotion], pred: Sequence[Emotion]) -> dict[str, Any]:
     """Return confusion matrix, precision, recall and F1 of each emotion, accuracy, macro-F1 and the majority's row.
 
-    An emotion that is neither in gold nor in the prediction counts as F1 1, as in the score. The majority is the most
-    frequent gold emotion (the first of equals), ``beats_majority`` whether the accuracy is above its share.
+    Figures are None where there is nothing to judge: an emotion that is neither in gold nor in the prediction, which
+    does not count in macro-F1 (``LabelScores``), or no gold at all. The majority is the most frequent gold emotion (the
+    first of equals), ``beats_majority`` whether the accuracy is above its share.
     """
-    table = confusion(gold, pred)
-    per_class = {
-        emotion: PRF(int(table[index, index]), int(table[:, index].sum()), int(table[index].sum()))
-        for index, emotion in enumerate(EMOTIONS)
-    }
-    n_right, n_gold = int(table.trace()), len(gold)
+    scores = LabelScores.of(pred, gold, EMOTIONS)
+    n_right, n_gold = int(scores.confusion.trace()), len(gold)
     counts = Counter(gold)
     majority = max(EMOTIONS, key=lambda emotion: counts[emotion])
     return {
         "classes": [emotion.value for emotion in EMOTIONS],
-        "confusion": table.tolist(),
+        "confusion": scores.confusion.tolist(),
         "per_class": {
             emotion.value: {
-                "precision": round(counted.precision, PLACES),
-                "recall": round(counted.recall, PLACES),
-                "f1": round(counted.f1, PLACES),
+                "precision": rounded(counted.precision),
+                "recall": rounded(counted.recall),
+                "f1": rounded(counted.f1),
                 "n": counted.n_gold,
             }
-            for emotion, counted in per_class.items()
+            for emotion, counted in zip(EMOTIONS, scores.per_label.values(), strict=True)
         },
         "accuracy": ratio(n_right, n_gold),
-        "macro_f1": round(float(np.mean([counted.f1 for counted in per_class.values()])), PLACES),
+        "macro_f1": rounded(scores.macro_f1 if n_gold else None),
         "majority": {"emotion": majority.value, "accuracy": ratio(counts[majority], n_gold)},
         "beats_majority": n_right > counts[majority],
     }
@@ -100,7 +90,7 @@ def emotion_figures(gold: Sequence[Emotion], probs: NDArray[np.float64], is_hit:
     Returns:
         ``classification`` and ``reliability`` on gold targets; the accuracy on both, and its gap.
     """
-    pred = [EMOTIONS[index] for index in probs.argmax(axis=1)]
+    pred = likeliest(probs)
     is_right = np.array([want == have for want, have in zip(gold, pred, strict=True)], dtype=bool)
     rows, error = reliability(probs.max(axis=1), is_right)
     on_gold, on_hits = ratio(int(is_right.sum()), len(gold)), ratio(int(is_right[is_hit].sum()), int(is_hit.sum()))

@@ -38,3 +38,8 @@ def score_figures(means: NDArray[np.float64], resampled: NDArray[np.float64]) ->
 def ratio(part: float, whole: float) -> float | None:
     """Return a rounded share, None of nothing."""
     return round(part / whole, PLACES) if whole else None
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a rounded figure, None where there is none."""
+    return None if value is None else round(value, PLACES)

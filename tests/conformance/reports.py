@@ -117,11 +117,15 @@ def _near(part: Any) -> Check:
     def check(found: dict[str, Any], wanted: Any) -> None:
         have = part(found)
         if isinstance(wanted, Mapping):
-            assert {name: round(have[name], 6) for name in wanted} == {name: round(wanted[name], 6) for name in wanted}
+            assert {name: _rounded(have[name]) for name in wanted} == {name: _rounded(wanted[name]) for name in wanted}
         else:
-            assert round(have, 6) == round(wanted, 6)
+            assert _rounded(have) == _rounded(wanted)
 
     return check
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else round(figure, 6)
 
 
 def _of_class(figure: str) -> Check:
@@ -131,7 +135,7 @@ def _of_class(figure: str) -> Check:
 def _by_class(found: dict[str, Any], wanted: Mapping[str, Mapping[str, float]]) -> None:
     for name, figures in wanted.items():
         for figure, value in figures.items():
-            assert round(found["per_class"][name][figure], 6) == round(value, 6)
+            assert _rounded(found["per_class"][name][figure]) == _rounded(value)
 
 
 EMOTION_REPORT = Adapter(

@@ -299,7 +299,8 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         {"gold": ["POS", "NEG", "NEG"], "pred": ["POS", "NEG", "POS"]},
         {
             "confusion": [[1, 0, 0], [0, 0, 0], [1, 0, 1]],
-            "per_class_recall": {"POS": 1, "NORM": 1, "NEG": 0.5},
+            "per_class_recall": {"POS": 1, "NORM": None, "NEG": 0.5},
+            "macro_f1": 2 / 3,
             "per_class_precision": {"POS": 0.5},
             "per_class": {"NEG": {"precision": 1, "recall": 0.5, "f1": 2 / 3}},
             "majority": "NEG",

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sklearn.metrics import accuracy_score, confusion_matrix, precision_recall_fscore_support
+from sklearn.metrics import accuracy_score, confusion_matrix, f1_score, precision_recall_fscore_support
 
 from pipeline.emotions.sentiment.scores import Scores, one_hot
 from pipeline.report.emotion import classification, emotion_figures, reliability
@@ -25,8 +25,11 @@ def test_classification_agrees_with_scikit_learn(pairs: list[tuple[str, str]]) -
     for emotion, precision, recall, f1, support in zip(labels, *figures, strict=True):
         row = found["per_class"][emotion.value]
         assert row["n"] == support
-        if support and emotion in pred:
+        if support or emotion in pred:
             assert (row["precision"], row["recall"], row["f1"]) == pytest.approx((precision, recall, f1), abs=1e-6)
+        else:
+            assert (row["precision"], row["recall"], row["f1"]) == (None, None, None)
+    assert found["macro_f1"] == pytest.approx(f1_score(gold, pred, average="macro"), abs=1e-6)
     counts = [gold.count(emotion) for emotion in labels]
     assert found["majority"]["accuracy"] == pytest.approx(max(counts) / len(gold), abs=1e-6)
     assert found["majority"]["emotion"] == labels[counts.index(max(counts))]
@@ -70,5 +73,6 @@ def test_the_gap_is_between_all_gold_entities_and_those_found() -> None:
 def test_nothing_to_judge() -> None:
     found = emotion_figures([], np.zeros((0, 3)), np.zeros(0, dtype=bool))
     assert found["accuracy"] is None
+    assert found["macro_f1"] is None
     assert found["gap"] is None
     assert found["reliability"] == []

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pipeline.metric import LabelScores
 from pipeline.nn.probabilities import (
     Probs,
     balanced_weights,
@@ -43,8 +44,9 @@ class Scores:
     member: str
     accuracy: float
     macro_f1: float
-    f1: dict[str, float]
-    """By emotion."""
+    """Over the emotions that occur; see ``LabelScores``."""
+    f1: dict[str, float | None]
+    """By emotion; None where neither gold nor the answers have it."""
     log_loss: float
     """Mean over the examples, in nats."""
     ece: float
@@ -55,17 +57,16 @@ class Scores:
     @classmethod
     def of(cls, member: str, probs: Probs, gold: Sequence[Emotion], *, seconds: float) -> Scores:
         """Score probabilities against gold emotions."""
-        truth = one_hot(gold)
-        answer = np.eye(len(EMOTIONS))[probs.argmax(1)]
-        hits, given, wanted = (answer * truth).sum(0), answer.sum(0), truth.sum(0)
-        f1 = np.divide(2 * hits, given + wanted, out=np.ones(len(EMOTIONS)), where=given + wanted > 0)
+        answers = likeliest(probs)
+        scores = LabelScores.of(answers, gold, EMOTIONS)
+        is_right = np.array([answer == emotion for answer, emotion in zip(answers, gold, strict=True)], np.float64)
         return cls(
             member=member,
-            accuracy=float(hits.sum() / len(gold)),
-            macro_f1=float(f1.mean()),
-            f1={emotion.value: float(value) for emotion, value in zip(EMOTIONS, f1, strict=True)},
-            log_loss=log_loss(probs, truth),
-            ece=_calibration_error(probs.max(1), (answer * truth).sum(1)),
+            accuracy=scores.accuracy,
+            macro_f1=scores.macro_f1,
+            f1={emotion.value: scores.f1[emotion] for emotion in EMOTIONS},
+            log_loss=log_loss(probs, one_hot(gold)),
+            ece=_calibration_error(probs.max(1), is_right),
             seconds=seconds,
         )
 

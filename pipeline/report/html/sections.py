@@ -224,5 +224,4 @@ def _table(columns: Sequence[str], rows: Sequence[Html], *, class_: str | None =
 
 
 def _accuracy(figure: Mapping[str, Any]) -> str:
-    value = "–" if figure["accuracy"] is None else percent(figure["accuracy"], 1)
-    return f"{value} (n = {figure['n']:,})"
+    return f"{percent(figure['accuracy'], 1)} (n = {figure['n']:,})"

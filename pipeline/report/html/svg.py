@@ -120,8 +120,10 @@ def dots(points: Sequence[tuple[float, float]], titles: Sequence[str], *, class_
     )
 
 
-def percent(value: float, digits: int = 0) -> str:
-    """Write a share of one as percent."""
+def percent(value: float | None, digits: int = 0) -> str:
+    """Write a share of one as percent; a dash where there is none."""
+    if value is None:
+        return "–"
     return f"{100 * value:.{digits}f} %".replace("-0 %", "0 %")
 
 
