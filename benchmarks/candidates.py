@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         found["after pruning"] += len(gold & set(kept.keys))
         for depth in DEPTHS:
             found[f"at {depth}"] += len(gold & {kept.keys[row] for row in trace.ranked.order[:depth]})
-    print(f"{len(articles)} articles, {n_gold} gold entities, {n_offered / len(articles):.0f} candidates an article\n")
+    print(f"{len(articles)} articles, {n_gold} gold entities, {n_offered / len(articles):.0f} candidates per article\n")
     print("| candidates | recall | gold entities found by this source alone |\n| --- | --- | --- |")
     rows = ["any source", *(str(source.name) for source in Source), "after pruning", *(f"at {k}" for k in DEPTHS)]
     for row in rows:

@@ -36,7 +36,7 @@ def naive_candidates(document: Document, names: Sequence[str]) -> list[str]:
 
 
 def naive_features(document: Document, keys: Sequence[str]) -> dict[str, list[float]]:
-    """Return columns by name, one value a candidate; NaN never occurs among them."""
+    """Return columns by name, one value per candidate; NaN never occurs among them."""
     text, begin = document.text, document.content_start
     lead, n = begin + LEAD_CHARS, len(document.text)
     tf = [len(occurrences(text, key)) for key in keys]

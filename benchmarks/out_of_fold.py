@@ -12,7 +12,7 @@ from pathlib import Path
 from pipeline.artifacts import open_run
 from pipeline.data.read import iter_articles
 from pipeline.metric import format_evaluation, paired_difference
-from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_answers, score_out_of_fold
+from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions, score_out_of_fold
 
 MODELS = Path("models")
 
@@ -30,7 +30,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(format_evaluation(score_out_of_fold(run, articles)))
         return
     other = open_run(MODELS, options.other)
-    differences = paired_difference(gold_by_key(articles), out_of_fold_answers(run), out_of_fold_answers(other))
+    differences = paired_difference(gold_by_key(articles), out_of_fold_predictions(run), out_of_fold_predictions(other))
     print(f"{other.name} over {run.name}, {len(articles)} articles\n")
     print("| figure | gain | 95 % interval | resamples in which it is better |\n| --- | --- | --- | --- |")
     for figure, found in differences.items():

@@ -31,7 +31,7 @@ from pipeline.schema import Article, Emotion, Entity
 from pipeline.text import default_segmenter
 from pipeline.text.dictionary import read_dictionary
 from pipeline.workflow.candidate_stage import dictionary_path
-from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_answers, out_of_fold_emotions
+from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_emotions, out_of_fold_predictions
 from pipeline.workflow.train import TrainRequest, train
 
 
@@ -131,7 +131,7 @@ def check_leaks(shuffled: Shuffled, config: Config, folder: Path) -> LeakCheck:
     train(TrainRequest([source], config), run)
     articles = read_training([source])
     gold = gold_by_key(articles)
-    answers = out_of_fold_answers(run)
+    answers = out_of_fold_predictions(run)
     news_ids, scores = article_scores(gold, answers)
     expected = np.array(
         [chance_f1(len(answers.get(name, ())), len(gold[name]), shuffled.n_candidates[name]) for name in news_ids]

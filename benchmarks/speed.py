@@ -40,8 +40,8 @@ from pipeline.runtime.parallel import chunked
 from pipeline.schema import Article, Prediction
 from pipeline.submission import SubmissionWriter
 from pipeline.text import Document, match_key
+from pipeline.workflow.entity_finder import Ranking
 from pipeline.workflow.predict import CHUNK_SIZE, Heard, Predictor
-from pipeline.workflow.reranking import Ranked
 
 SAMPLE_S = 0.2
 """Between two looks at the memory of a command."""
@@ -109,7 +109,7 @@ class TimedPredictor(Predictor):
         with self.watch("candidates"):
             return super()._offered(article, heard)
 
-    def _rank(self, offered: CandidateSet, heard: Heard) -> Ranked:
+    def _rank(self, offered: CandidateSet, heard: Heard) -> Ranking:
         before = self.watch.seconds["features"]
         with self.watch("rerank"):
             ranked = super()._rank(offered, heard)
@@ -128,8 +128,8 @@ def time_stages(run: Path, articles: Sequence[Article], n: int, folder: Path) ->
     with watch("load the run"):
         predictor = TimedPredictor.load(run)
     predictor.watch = watch
-    if predictor.reranking is not None:
-        extractor = predictor.reranking.extractor
+    if predictor.finder is not None:
+        extractor = predictor.finder.extractor
         extractor.describe = watch.timed("features", extractor.describe)  # type: ignore[method-assign]
     predictor.predict(list(many_articles(articles, 8)))  # what is built at first use
     loading = watch.seconds.pop("load the run")
@@ -193,18 +193,18 @@ def _memory(pid: int) -> int:
 def compare_with_naive(run: Path, articles: Sequence[Article], n: int) -> list[dict[str, Any]]:
     """Time candidates and features of our code and of naive code by turns in this process, and compare the columns."""
     predictor, watch = Predictor.load(run), Stopwatch()
-    reranking = predictor.reranking
-    if reranking is None:
+    finder = predictor.finder
+    if finder is None:
         raise SystemExit(f"{run}: has no reranker, so no features")
-    names = list(reranking.extractor.dictionary)
+    names = list(finder.extractor.dictionary)
     jieba.lcut("预热")
-    reranking.offered(Document.of(articles[0]), None)
+    finder.offered(Document.of(articles[0]), None)
     for article in islice(articles, n):
         document = Document.of(article)
         with watch("candidates"):
-            offered = reranking.offered(document, None)
+            offered = finder.offered(document, None)
         with watch("features"):
-            features = reranking.extractor.describe(offered)
+            features = finder.extractor.describe(offered)
         with watch("naive candidates"):
             naive_candidates(document, names)
         keys = features.candidates.keys

@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ArtifactError, ConfigError, DataError, PipelineError
-from pipeline.schema import Article, ChosenEntity, Emotion, Entity, Mention, Prediction, RankedCandidate, Target
+from pipeline.schema import Article, ChosenEntity, Emotion, Entity, Mention, Prediction, RunnerUp, Target
 
 if TYPE_CHECKING:
     from pipeline.api import (
@@ -47,8 +47,8 @@ __all__ = [
     "Mention",
     "PipelineError",
     "Prediction",
-    "RankedCandidate",
     "Run",
+    "RunnerUp",
     "Span",
     "Tagger",
     "Target",

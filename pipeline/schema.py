@@ -10,7 +10,7 @@ Field = Literal["title", "content"]
 """A text field of an article."""
 
 MAX_ENTITIES = 3
-"""The competition's upper bound on entities an article."""
+"""The competition's upper bound on entities per article."""
 
 
 class Emotion(StrEnum):
@@ -110,7 +110,7 @@ class ChosenEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class RankedCandidate:
+class RunnerUp:
     """A candidate that was not chosen, with its score."""
 
     name: str
@@ -123,7 +123,7 @@ class Prediction:
 
     news_id: str
     entities: tuple[ChosenEntity, ...]
-    runners_up: tuple[RankedCandidate, ...] = ()
+    runners_up: tuple[RunnerUp, ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.entities) > MAX_ENTITIES:

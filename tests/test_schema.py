@@ -15,7 +15,7 @@ from pipeline.schema import (
     Entity,
     Mention,
     Prediction,
-    RankedCandidate,
+    RunnerUp,
     Target,
 )
 
@@ -85,5 +85,5 @@ def test_a_prediction_has_at_most_three_entities() -> None:
 def test_a_prediction_repeats_no_entity() -> None:
     with pytest.raises(ValueError, match="a1: an entity is repeated"):
         Prediction("a1", (chosen("松果"), chosen("松果")))
-    runners_up = (RankedCandidate("松果", 0.1), RankedCandidate("松果", 0.1))
+    runners_up = (RunnerUp("松果", 0.1), RunnerUp("松果", 0.1))
     assert Prediction("a1", (), runners_up).runners_up == runners_up

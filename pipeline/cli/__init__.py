@@ -1,4 +1,4 @@
-"""The command line: one function a command, exit codes, one-line errors.
+"""The command line: one function per command, exit codes, one-line errors.
 
 Modules that take long to import (torch, lightgbm, pandas) are imported inside the commands.
 """

@@ -55,7 +55,7 @@ def modes(
 
     from pipeline.artifacts import atomic_write_json, atomic_write_text, new_run_name, open_run
     from pipeline.config import load_config
-    from pipeline.workflow.compare_modes.compare import compare_runs, read_data, train_modes
+    from pipeline.workflow.compare_modes.compare import compare_trained, read_data, train_modes
     from pipeline.workflow.train import TrainRequest
 
     data = read_data(train_files, test, limit=limit)
@@ -72,7 +72,7 @@ def modes(
                 command = ["run.py", *sys.argv[1:]]
                 requests.append(TrainRequest(train_files, options, None, limit, command=command, preset=preset))
         finished = train_modes(requests, MODELS, name=run or new_run_name(f"compare-{preset}"), resume=resume)
-    comparison = compare_runs(finished, data)
+    comparison = compare_trained(finished, data)
     typer.echo(comparison.to_markdown())
     if json_file:
         atomic_write_json(json_file, comparison.to_dict())

@@ -128,12 +128,12 @@ def evaluate(
     from pipeline.artifacts import atomic_write_json
     from pipeline.data.formats.tagging import read_rows
     from pipeline.standalone.tagging.score import format_scores
-    from pipeline.standalone.tagging.tagger import find_spans, load_tagger, read_answers, score_file
+    from pipeline.standalone.tagging.tagger import find_spans, load_tagger, read_predicted, score_file
     from pipeline.standalone.tagging.view import format_row, type_colours
 
     marked = read_rows(gold)
     if pred:
-        found = read_answers(pred, marked)
+        found = read_predicted(pred, marked)
     elif model:
         found = find_spans(load_tagger(model, threads=workers), marked)
     scores = score_file(marked, found)

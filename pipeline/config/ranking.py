@@ -14,7 +14,7 @@ class CandidateConfig:
     """Which strings of an article may become its core entities."""
 
     dictionary: str = "data/nerDict.txt"
-    """Entity dictionary, one name a line, plain or .gz; the default is used only where it exists, "" for none."""
+    """Entity dictionary, one name per line, plain or .gz; the default is used only where it exists, "" for none."""
     use_gold_names: bool = True
     """Add the gold entities of the training articles to the dictionary (of the other folds, in training)."""
     max_words: int = option(6, low=1, high=8)
@@ -51,7 +51,7 @@ class RerankConfig:
     hit_rate_smoothing: float = option(5.0, low=0.0, high=1e6)
     """Pseudo-count that pulls a name's out-of-fold hit rate toward the overall rate."""
     max_entities: int = option(3, low=1, high=3)
-    """Upper bound on entities written an article (competition rule)."""
+    """Upper bound on entities written per article (competition rule)."""
 
     def __post_init__(self) -> None:
         check_ranges("rerank", self)

@@ -9,7 +9,7 @@ import numpy as np
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.emotions.sentiment.scores import Probs
-from pipeline.entities.rerank import NumberRule, RankedNames
+from pipeline.entities.rerank import NumberRule, OutOfFoldRankings
 from pipeline.errors import ArtifactError
 
 RULE = "thresholds.json"
@@ -25,7 +25,7 @@ def fuse_names(first: dict[str, float], second: dict[str, float]) -> dict[str, f
     return {key: (first.get(key, 0.0) + second.get(key, 0.0)) / 2 for key in {**first, **second}}
 
 
-def fuse_rankings(first: RankedNames, second: RankedNames) -> RankedNames:
+def fuse_rankings(first: OutOfFoldRankings, second: OutOfFoldRankings) -> OutOfFoldRankings:
     """Return the means of two rankings of the same articles.
 
     Raises:
@@ -44,10 +44,10 @@ def fuse_rankings(first: RankedNames, second: RankedNames) -> RankedNames:
         probs.append(np.array(list(fused.values())))
         firsts.append(np.array([known[key][0] for key in fused], dtype=np.int64))
         labels.append(np.array([known[key][1] for key in fused], dtype=np.float32))
-    return RankedNames(first.news_ids, first.folds, keys, firsts, probs, labels, first.n_gold)
+    return OutOfFoldRankings(first.news_ids, first.folds, keys, firsts, probs, labels, first.n_gold)
 
 
-def _probs(ranked: RankedNames, row: int) -> dict[str, float]:
+def _probs(ranked: OutOfFoldRankings, row: int) -> dict[str, float]:
     return dict(zip(ranked.keys[row], ranked.probs[row].tolist(), strict=True))
 
 

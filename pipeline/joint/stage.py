@@ -13,7 +13,7 @@ from pipeline.config import Config
 from pipeline.emotions.sentiment.scores import Scores
 from pipeline.entities.tagging import TaggerStage, article_text
 from pipeline.errors import ArtifactError
-from pipeline.joint.ranking import OwnRanking
+from pipeline.joint.vote_ranking import VoteRanking
 from pipeline.joint.votes import EmotionVoter, NameVotes
 from pipeline.schema import EMOTIONS
 from pipeline.text import Document, match_key
@@ -71,7 +71,7 @@ class JointStage:
         ]
         self._fit_votes(documents, folds, found)
         gold = [{match_key(entity.name) for entity in document.article.entities or ()} - {""} for document in documents]
-        self.ranking_ = OwnRanking(self.config.joint.own_score).fit(
+        self.ranking_ = VoteRanking(self.config.joint.own_score).fit(
             found,
             gold,
             news_ids=[document.article.news_id for document in documents],
@@ -103,7 +103,7 @@ class JointStage:
             stage.voter_ = EmotionVoter()
             stage.voter_.temperature_ = float(state["voter"]["temperature"])
             stage.voter_.shares_ = np.array(state["voter"]["shares"], dtype=np.float64)
-            stage.ranking_ = OwnRanking.from_dict(state["ranking"])
+            stage.ranking_ = VoteRanking.from_dict(state["ranking"])
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"{folder / VOTES}: want voter and ranking ({error})") from error
         return stage

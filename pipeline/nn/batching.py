@@ -1,7 +1,7 @@
 """Examples -> padded tensors with explicit masks.
 
 The context is laid out once, as ``tokens``; the parts of it that heads look at (target, left, right)
-are positions in it. So whatever turns a batch into one vector a token (random embeddings, word vectors,
+are positions in it. So whatever turns a batch into one vector per token (random embeddings, word vectors,
 an encoder's hidden states) serves every head.
 """
 

@@ -142,7 +142,7 @@ def append_vector(states: Tensor, vector: Tensor) -> Tensor:
 class TwoSidedLSTM(nn.Module):
     """One LSTM from the left end to the target's last token, one from the right end back to its first token.
 
-    Input: a vector a token (batch, seq_len, input_dim), and the Batch (``left``, ``target``, ``right``). Output: the
+    Input: a vector per token (batch, seq_len, input_dim), and the Batch (``left``, ``target``, ``right``). Output: the
     last states of both, (batch, 2 * hidden_dim), left one first; half of it zero where a side has neither context nor
     target.
 

@@ -10,7 +10,7 @@ from pipeline.report.not_offered import not_offered_reason
 from pipeline.schema import MAX_ENTITIES, Article, Emotion, Entity
 from pipeline.submission.clean import clean_name, clean_names
 from pipeline.text import match_key
-from pipeline.workflow.predict import Predictor, Ranked, Trace
+from pipeline.workflow.predict import Predictor, Ranking, Trace
 
 INJECTED = Source.WORDS
 """Said to be the source of a gold name that no generator offered: the loosest of them."""
@@ -104,7 +104,7 @@ def _names(candidates: CandidateSet, keys: set[str]) -> dict[int, str]:
     return {row: clean_name(candidates.surface(row)) for row, key in enumerate(candidates.keys) if key in keys}
 
 
-def _standing(ranked: Ranked, names: frozenset[str], spelling: Mapping[str, str]) -> Standing:
+def _standing(ranked: Ranking, names: frozenset[str], spelling: Mapping[str, str]) -> Standing:
     """Find the gold names in a ranking; ``spelling`` overrules how candidates with these keys are written."""
     candidates = ranked.candidates
     keys = {match_key(name) for name in names}

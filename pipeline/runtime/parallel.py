@@ -45,7 +45,7 @@ class ChunkMap(Protocol):
         workers: int,
         chunk_size: int,
     ) -> Iterator[Result]:
-        """Yield one result an item; see ``map_chunks``."""
+        """Yield one result per item; see ``map_chunks``."""
         ...
 
 
@@ -64,7 +64,7 @@ def map_chunks(
     or a stream of one chunk, runs in this process.
 
     Args:
-        work: a module-level function of (resource, items), giving one result an item.
+        work: a module-level function of (resource, items), giving one result per item.
         items: the stream; at most ``workers * CHUNKS_AHEAD`` chunks of it are held.
         load: a picklable function that builds the resource, called once in each process.
         workers: processes.

@@ -83,7 +83,7 @@ class RayChunkMap:
 
 @contextmanager
 def started_ray(workers: int, *, for_data: bool = False) -> Iterator[Any]:
-    """Start Ray here with one processor a worker, or join the cluster of RAY_ADDRESS; leave it in the end.
+    """Start Ray here with one processor per worker, or join the cluster of RAY_ADDRESS; leave it in the end.
 
     On a cluster the program and the working folder must lie at the same paths on every machine.
 

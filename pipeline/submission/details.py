@@ -1,4 +1,4 @@
-"""Details: an answer as one JSON object a line, with probabilities, mentions and runners-up."""
+"""Details: an answer as one JSON object per line, with probabilities, mentions and runners-up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.errors import DataError
-from pipeline.schema import EMOTIONS, ChosenEntity, Emotion, Mention, Prediction, RankedCandidate
+from pipeline.schema import EMOTIONS, ChosenEntity, Emotion, Mention, Prediction, RunnerUp
 from pipeline.submission.clean import clean_names
 
 
@@ -66,7 +66,7 @@ def read_details(row: dict[str, Any]) -> Prediction:
                 )
                 for entity in row["entities"]
             ),
-            tuple(RankedCandidate(candidate["entity"], candidate["score"]) for candidate in row["candidates"]),
+            tuple(RunnerUp(candidate["entity"], candidate["score"]) for candidate in row["candidates"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise DataError(f"not an answer as predict writes it ({type(error).__name__}: {error})") from error

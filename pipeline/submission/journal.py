@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from pipeline.artifacts import output_file, write_errors
 from pipeline.errors import ConfigError, DataError
-from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RankedCandidate
+from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RunnerUp
 
 logger = logging.getLogger(__name__)
 
@@ -172,5 +172,5 @@ def _prediction(values: dict[str, Any] | None) -> Prediction:
             )
             for entity in values["entities"]
         ),
-        tuple(RankedCandidate(**candidate) for candidate in values["runners_up"]),
+        tuple(RunnerUp(**candidate) for candidate in values["runners_up"]),
     )

@@ -75,7 +75,7 @@ class Matcher:
 
 
 def read_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> list[str]:
-    """Read a list of names, one a line, plain or gzip, as sorted distinct match keys.
+    """Read a list of names, one per line, plain or gzip, as sorted distinct match keys.
 
     BOM, CRLF and blank lines are accepted. Names shorter or longer than the bounds are left out.
 
@@ -89,7 +89,7 @@ def read_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> l
             lines = stack.enter_context(BoundedGzip(path, raw)) if path.suffix == ".gz" else raw
             for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b""), 1):
                 if len(line) > MAX_LINE_BYTES:
-                    raise DataError(f"{path}:{number}: line of over {MAX_LINE_BYTES} bytes, want one name a line")
+                    raise DataError(f"{path}:{number}: line of over {MAX_LINE_BYTES} bytes, want one name per line")
                 try:
                     name = line.decode("utf-8-sig" if number == 1 else "utf-8")
                 except UnicodeDecodeError as error:

@@ -16,7 +16,7 @@ from pipeline.nn.encoders.fine_tune import keep_lowest
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Article
 from pipeline.workflow.candidate_stage import dictionary_path
-from pipeline.workflow.modes import Parts
+from pipeline.workflow.modes import StageSet
 from pipeline.workflow.train import TrainRequest
 from pipeline.workflow.transfer import read_others
 
@@ -32,7 +32,7 @@ class EncoderWork:
     encoder: str
     n_parameters: int
     n_models: int
-    """Trainings: one a fold, and one on all articles."""
+    """Trainings: one per fold, and one on all articles."""
     tokens: int
     """Read in training by all of them together."""
     memory_bytes: int
@@ -81,7 +81,7 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
     for name in config.sentiment.members:
         check_member(name, config)
     read_others(config.sentiment, articles)
-    parts = Parts.of(config)
+    parts = StageSet.of(config)
     wanted = {
         "joint": parts.joint,
         "tagger": parts.tagger,
@@ -101,7 +101,7 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
     )
 
 
-def _encoder_work(config: Config, parts: Parts, articles: Sequence[Article]) -> Iterator[EncoderWork]:
+def _encoder_work(config: Config, parts: StageSet, articles: Sequence[Article]) -> Iterator[EncoderWork]:
     tagger, cross, head = config.tagger, config.cross, config.head
     n_entities = sum(len(article.entities or ()) for article in articles)
     if (parts.tagger or parts.joint) and tagger.name == "bert":

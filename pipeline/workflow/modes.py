@@ -13,7 +13,7 @@ from pipeline.artifacts import RunFolder, read_table, write_table
 from pipeline.config import Config
 from pipeline.emotions.sentiment import Scores
 from pipeline.entities.features.extract import gold_keys
-from pipeline.entities.rerank import RankedNames
+from pipeline.entities.rerank import OutOfFoldRankings
 from pipeline.joint import fuse_emotions, fuse_rankings, write_rule
 from pipeline.schema import Article, Emotion
 from pipeline.text import Document
@@ -25,7 +25,7 @@ FUSED = "fused"
 
 
 @dataclass(frozen=True)
-class Parts:
+class StageSet:
     """The stages of a run."""
 
     tagger: bool
@@ -37,7 +37,7 @@ class Parts:
     sentiment: bool
 
     @classmethod
-    def of(cls, config: Config) -> Parts:
+    def of(cls, config: Config) -> StageSet:
         """Return the stages of a mode."""
         two_stage, joint = config.mode != "joint", config.mode != "two_stage"
         reranker = two_stage or config.joint.ranking == "reranker"
@@ -50,7 +50,7 @@ class Parts:
         )
 
 
-def join_answers(
+def join_predictions(
     run: RunFolder, config: Config, articles: Sequence[Article], folds: Mapping[str, int], figures: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Write the run's out-of-fold tables ``rerank`` and ``sentiment`` in modes joint and fused.
@@ -107,7 +107,7 @@ def _fuse_entities(
         "n_gold": [len(gold_keys(article)) for article in articles],
     }
     first, second = (
-        RankedNames.from_table(read_table(run.oof(name)), **facts)  # type: ignore[arg-type]
+        OutOfFoldRankings.from_table(read_table(run.oof(name)), **facts)  # type: ignore[arg-type]
         for name in ("two_stage_rerank", "joint_entities")
     )
     fused = fuse_rankings(first, second)

@@ -21,7 +21,7 @@ def out_of_fold_emotions(run: RunFolder) -> dict[tuple[str, str], Emotion]:
     return emotions
 
 
-def out_of_fold_answers(run: RunFolder) -> dict[str, list[Entity]]:
+def out_of_fold_predictions(run: RunFolder) -> dict[str, list[Entity]]:
     """Join a run's out-of-fold tables: newsId to the chosen entities, as match keys, with their emotions.
 
     An entity that is chosen but not gold has no out-of-fold emotion; it counts as wrong whatever
@@ -37,7 +37,7 @@ def out_of_fold_answers(run: RunFolder) -> dict[str, list[Entity]]:
 
 
 def gold_by_key(articles: Iterable[Article]) -> dict[str, tuple[Entity, ...]]:
-    """Return newsId to the gold entities as match keys, as ``out_of_fold_answers`` names them."""
+    """Return newsId to the gold entities as match keys, as ``out_of_fold_predictions`` names them."""
     return {
         article.news_id: tuple(Entity(match_key(entity.name), entity.emotion) for entity in article.entities or ())
         for article in articles
@@ -46,4 +46,4 @@ def gold_by_key(articles: Iterable[Article]) -> dict[str, tuple[Entity, ...]]:
 
 def score_out_of_fold(run: RunFolder, articles: Iterable[Article]) -> Evaluation:
     """Score a run on some of its training articles; names are compared as match keys."""
-    return evaluate(gold_by_key(articles), out_of_fold_answers(run))
+    return evaluate(gold_by_key(articles), out_of_fold_predictions(run))

@@ -22,11 +22,11 @@ from pipeline.entities.rerank import NumberRule
 from pipeline.entities.tagging import TaggerStage
 from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, read_rule
 from pipeline.runtime.parallel import ChunkMap, map_chunks
-from pipeline.schema import Article, ChosenEntity, Prediction, RankedCandidate
+from pipeline.schema import Article, ChosenEntity, Prediction, RunnerUp
 from pipeline.text import Document, default_segmenter, match_key
 from pipeline.text.spans import ScoredSpan
-from pipeline.workflow.modes import FUSED, Parts
-from pipeline.workflow.reranking import Ranked, Reranking
+from pipeline.workflow.entity_finder import EntityFinder, Ranking
+from pipeline.workflow.modes import FUSED, StageSet
 from pipeline.workflow.run_config import load_run_config
 
 CHUNK_SIZE = 32
@@ -54,7 +54,7 @@ class Trace:
     heard: Heard
     offered: CandidateSet
     """Every candidate, before pruning."""
-    ranked: Ranked
+    ranked: Ranking
     prediction: Prediction
 
 
@@ -69,13 +69,13 @@ class Attention:
 
 
 class Predictor:
-    """The models of one run, ready to answer. Which of them a run has depends on its mode (``Parts``).
+    """The models of one run, ready to answer. Which of them a run has depends on its mode (``StageSet``).
 
     Args:
         config: options of the run.
         tagger: of entities, for the reranker.
         joint: of entities and emotions.
-        reranking: of all candidates; None where the joint tagger's own scores order its names.
+        finder: stage one over all candidates; None where the joint tagger's own scores order its names.
         sentiment: stage two; None where the joint tagger alone tells emotions.
         rule: number rule of the answer.
     """
@@ -86,14 +86,14 @@ class Predictor:
         *,
         tagger: TaggerStage | None = None,
         joint: JointStage | None = None,
-        reranking: Reranking | None = None,
+        finder: EntityFinder | None = None,
         sentiment: SentimentStage | None = None,
         rule: NumberRule,
     ) -> None:
         self.config = config
         self.tagger = tagger
         self.joint = joint
-        self.reranking = reranking
+        self.finder = finder
         self.sentiment = sentiment
         self.rule = rule
 
@@ -106,18 +106,18 @@ class Predictor:
         """
         run = RunFolder(path)
         config = load_run_config(run.config)
-        parts = Parts.of(config)
+        parts = StageSet.of(config)
         joint = JointStage.load(run.stage("joint"), config) if parts.joint else None
-        reranking = Reranking.load(run, config) if parts.reranker else None
+        finder = EntityFinder.load(run, config) if parts.reranker else None
         if joint is None or config.joint.ranking == "reranker":
-            rule = reranking.rule if reranking else read_rule(run.stage("rerank"))
+            rule = finder.rule if finder else read_rule(run.stage("rerank"))
         else:
             rule = joint.ranking_.rule_ if config.mode == "joint" else read_rule(run.stage(FUSED))
         return cls(
             config,
             tagger=TaggerStage.load(run.stage("tagger"), config) if parts.tagger else None,
             joint=joint,
-            reranking=reranking,
+            finder=finder,
             sentiment=SentimentStage.load(run.stage("sentiment"), config) if parts.sentiment else None,
             rule=rule,
         )
@@ -125,9 +125,9 @@ class Predictor:
     @property
     def known_names(self) -> tuple[Collection[str], Collection[str]]:
         """The names of the dictionary, and those that were gold in training, as match keys; none without a reranker."""
-        if self.reranking is None:
+        if self.finder is None:
             return (), ()
-        return self.reranking.extractor.dictionary, self.reranking.extractor.gold_names.keys()
+        return self.finder.extractor.dictionary, self.finder.extractor.gold_names.keys()
 
     def predict(self, articles: Sequence[Article]) -> list[Prediction]:
         """Answer each article: up to three entities with emotions, mentions and probabilities."""
@@ -151,7 +151,7 @@ class Predictor:
         """Return the emotion probabilities of any names of some articles: float64 (n_names, n_emotions) each."""
         return self._emotions([trace.heard for trace in traces], names)
 
-    def rank_with(self, trace: Trace, keys: Iterable[str], source: Source) -> Ranked:
+    def rank_with(self, trace: Trace, keys: Iterable[str], source: Source) -> Ranking:
         """Rank an article's candidates again, with further names among them: those of ``keys`` that it holds.
 
         Where the joint tagger's own scores order its names, a name that it did not find has no score, and stays out.
@@ -161,15 +161,15 @@ class Predictor:
             keys: normalised names.
             source: where the further names are said to come from.
         """
-        if self.reranking is None or self._has_own_order:
+        if self.finder is None or self._has_own_order:
             return trace.ranked
-        return self.reranking.rank_with(trace.ranked, keys, source)
+        return self.finder.rank_with(trace.ranked, keys, source)
 
-    def contributions(self, ranked: Ranked, rows: Sequence[int]) -> np.ndarray:
+    def contributions(self, ranked: Ranking, rows: Sequence[int]) -> np.ndarray:
         """Return how much each feature lifted some of the candidates: float64 (n_rows, n_features), in log odds."""
-        if self.reranking is None or self._has_own_order:
+        if self.finder is None or self._has_own_order:
             return np.zeros((len(rows), 0))
-        return self.reranking.contributions(ranked, rows)
+        return self.finder.contributions(ranked, rows)
 
     def attention(self, trace: Trace) -> list[Attention]:
         """Return what the heads of stage two looked at, for each entity of the answer; nothing of other models."""
@@ -202,25 +202,25 @@ class Predictor:
         return [Heard(*facts) for facts in zip(documents, spans, votes, strict=True)]
 
     def _offered(self, article: Article, heard: Heard) -> CandidateSet:
-        if self.reranking is not None:
-            return self.reranking.offered(heard.document, heard.spans)
+        if self.finder is not None:
+            return self.finder.offered(heard.document, heard.spans)
         keys = heard.votes.keys if heard.votes is not None else []
         words = default_segmenter().cut(heard.document.text)
         return locate(heard.document, words, dict.fromkeys(keys, int(Source.TAGGER)))
 
-    def _rank(self, offered: CandidateSet, heard: Heard) -> Ranked:
+    def _rank(self, offered: CandidateSet, heard: Heard) -> Ranking:
         """Return the candidates of an article in their final order."""
         probs_of: dict[str, float] = {}
-        if self.reranking is not None:
-            ranked = self.reranking.rank(offered)
+        if self.finder is not None:
+            ranked = self.finder.rank(offered)
             if not self._has_own_order:
                 return ranked
             probs_of = dict(zip(ranked.candidates.keys, ranked.probs.tolist(), strict=True))
         if self.joint is not None and heard.votes is not None:
             own = dict(zip(heard.votes.keys, self.joint.ranking_.probs(heard.votes).tolist(), strict=True))
-            probs_of = own if self.reranking is None else fuse_names(probs_of, own)
+            probs_of = own if self.finder is None else fuse_names(probs_of, own)
         candidates = locate(heard.document, offered.words, dict.fromkeys(probs_of, int(Source.TAGGER)))
-        return Ranked.by(self.rule, candidates, np.array([probs_of[key] for key in candidates.keys]))
+        return Ranking.by(self.rule, candidates, np.array([probs_of[key] for key in candidates.keys]))
 
     def _emotions(self, heard: Sequence[Heard], names: Sequence[Sequence[str]]) -> list[Probs]:
         """Return the emotion probabilities of names: float64 (n_names, n_emotions) for each article."""
@@ -246,7 +246,7 @@ class Predictor:
         return np.split(probs, np.cumsum([len(of_article) for of_article in names])[:-1])
 
 
-def _prediction(news_id: str, answer: Ranked, emotions: Probs) -> Prediction:
+def _prediction(news_id: str, answer: Ranking, emotions: Probs) -> Prediction:
     candidates, probs = answer.candidates, answer.probs
     runners_up = islice((row for row in answer.order if row not in answer.chosen), N_RUNNERS_UP)
     return Prediction(
@@ -255,7 +255,7 @@ def _prediction(news_id: str, answer: Ranked, emotions: Probs) -> Prediction:
             _entity(candidates, row, float(probs[row]), emotion)
             for row, emotion in zip(answer.chosen, emotions, strict=True)
         ),
-        tuple(RankedCandidate(candidates.surface(row), float(probs[row])) for row in runners_up),
+        tuple(RunnerUp(candidates.surface(row), float(probs[row])) for row in runners_up),
     )
 
 

@@ -26,11 +26,11 @@ from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
 from pipeline.emotions.sentiment import SentimentStage, gold_targets
 from pipeline.emotions.sentiment.members import check_member
-from pipeline.entities.cross_ranker import FirstRanking, SecondRanking
+from pipeline.entities.cross_ranker import CrossReranker, FirstPass
 from pipeline.entities.features import FeatureTable
 from pipeline.entities.features.extract import save_counts
 from pipeline.entities.relevance import RelevanceStage
-from pipeline.entities.rerank import RankedNames, RerankStage
+from pipeline.entities.rerank import OutOfFoldRankings, RerankStage
 from pipeline.entities.tagging import TaggerStage, gold_text
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
@@ -40,7 +40,7 @@ from pipeline.runtime.processes import n_processes
 from pipeline.schema import Entity
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
-from pipeline.workflow.modes import Parts, join_answers
+from pipeline.workflow.modes import StageSet, join_predictions
 from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.run_config import save_run_config
@@ -99,7 +99,7 @@ class _Training:
         for name in self.config.sentiment.members:
             check_member(name, self.config)
         self.others = read_others(self.config.sentiment, self.articles)
-        self.parts = Parts.of(self.config)
+        self.parts = StageSet.of(self.config)
         if self.parts.cross:
             encoder_folder(self.config.cross.encoder.name)
         relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
@@ -132,7 +132,7 @@ class _Training:
             # Emotions are learnt from gold entities: nothing that finds entities changes them.
             self._stage("sentiment", base, *networks, *others, work=self._fit_sentiment)
         if parts.joint:
-            self.figures |= join_answers(self.run, self.config, self.articles, self.folds, self.figures)
+            self.figures |= join_predictions(self.run, self.config, self.articles, self.folds, self.figures)
         self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
         self.run.finish(
             command=self.request.command,
@@ -255,7 +255,7 @@ class _Training:
         ranked = _ranked(table, folds, stage.oof_probs_)
         files = [candidates, rerank, *([self.run.stage("relevance")] if self.relevance else [])]
         if self.parts.cross:
-            files += FirstRanking(table, stage.oof_probs_).save(self.run.snapshots)
+            files += FirstPass(table, stage.oof_probs_).save(self.run.snapshots)
         else:
             files.append(self.run.oof(self._table("rerank")))
             write_table(files[-1], ranked.table(stage.rule_))
@@ -272,10 +272,10 @@ class _Training:
         return files
 
     def _fit_cross(self) -> list[Path]:
-        folder, first = self.run.stage("cross"), FirstRanking.load(self.run.snapshots)
+        folder, first = self.run.stage("cross"), FirstPass.load(self.run.snapshots)
         documents = [Document.of(article) for article in self.articles]
         folds = [self.folds[article.news_id] for article in self.articles]
-        second = SecondRanking(self.config, log=self.run.log_jsonl)
+        second = CrossReranker(self.config, log=self.run.log_jsonl)
         second.fit(first.table, first.probs, documents, folds, folder=folder)
         oof = self.run.oof(self._table("rerank"))
         write_table(oof, _ranked(first.table, folds, second.oof_probs_).table(second.rule_, first=first.probs))
@@ -315,5 +315,5 @@ class _Training:
         return evaluate(gold, pred).to_dict()
 
 
-def _ranked(table: FeatureTable, folds: Sequence[int], probs: Sequence[np.ndarray]) -> RankedNames:
-    return RankedNames(table.news_ids, folds, table.keys, table.firsts, probs, table.labels, table.n_gold)
+def _ranked(table: FeatureTable, folds: Sequence[int], probs: Sequence[np.ndarray]) -> OutOfFoldRankings:
+    return OutOfFoldRankings(table.news_ids, folds, table.keys, table.firsts, probs, table.labels, table.n_gold)

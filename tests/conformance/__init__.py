@@ -1,4 +1,4 @@
-"""Behaviour cases with right answers, run through one adapter a kind."""
+"""Behaviour cases with right answers, run through one adapter per kind."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ import numpy as np
 from pipeline.config import RerankConfig, load_config
 from pipeline.entities.features import FeatureTable, FoldedKeyCounts
 from pipeline.entities.features.extract import static_features, with_fitted
-from pipeline.entities.rerank import Calibrator, Ranker
+from pipeline.entities.rerank import BoostedTrees, Calibrator
 from pipeline.errors import PipelineError
 from pipeline.text import Document, default_segmenter, match_key
 from tests.support.located import located
@@ -68,7 +68,7 @@ def ranker_groups(given: Given, tools: Tools) -> Groups:
 OF_GROUPS = ["rerank.objective=lambdarank", "rerank.min_child_samples=1", "rerank.n_hard_negatives=0"]
 
 
-class _NotingRanker(Ranker):
+class _NotingRanker(BoostedTrees):
     """Keeps the first column of the rows and the sizes of the groups that its trees are trained on."""
 
     def _dataset(self, matrix: np.ndarray, labels: np.ndarray, sizes: Sequence[int]) -> lightgbm.Dataset:
@@ -152,7 +152,7 @@ def _train_and_score(given: Given, config: RerankConfig, found: Features) -> Non
     labels = np.array(given.get("labels") or [row % 2 for row in range(len(train))], dtype=np.float32)
     sizes = given.first("groups", default=[len(train)])
     bounds = np.cumsum(sizes)[:-1]
-    ranker = Ranker(config, seed=given.get("seed", 7))
+    ranker = BoostedTrees(config, seed=given.get("seed", 7))
     ranker.fit(np.split(train, bounds), np.split(labels, bounds), names)
     ranker.check_features(given.get("predict_columns", names))
     found.n_rows = len(matrix)

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.emotions.sentiment.scores import likeliest
-from pipeline.entities.rerank import RankedNames
+from pipeline.entities.rerank import OutOfFoldRankings
 from pipeline.errors import ArtifactError
-from pipeline.joint import EmotionVoter, NameVotes, OwnRanking, fuse_names, fuse_rankings
+from pipeline.joint import EmotionVoter, NameVotes, VoteRanking, fuse_names, fuse_rankings
 from pipeline.schema import EMOTIONS, Emotion
 from pipeline.text.spans import ScoredSpan
 
@@ -64,8 +64,8 @@ def test_votes_and_scores_are_those_of_brute_force(spans: list[ScoredSpan]) -> N
     expected = brute_force(spans)
     assert set(votes.keys) == {key for key in expected if is_name(spans, key)}
     assert votes.firsts.tolist() == sorted(votes.firsts.tolist())
-    noisy_or = OwnRanking("noisy_or").scores(votes)
-    total = OwnRanking("sum").scores(votes)
+    noisy_or = VoteRanking("noisy_or").scores(votes)
+    total = VoteRanking("sum").scores(votes)
     for row, key in enumerate(votes.keys):
         sums, at_least_one = expected[key]
         assert votes.emotions[row].tolist() == pytest.approx(sums, abs=1e-8)
@@ -116,10 +116,10 @@ class TestVoter:
         assert voter.probs(np.zeros((0, 3))).shape == (0, 3)
 
 
-def ranked(keys: list[str], probs: list[float], gold: set[str]) -> RankedNames:
+def ranked(keys: list[str], probs: list[float], gold: set[str]) -> OutOfFoldRankings:
     labels = np.array([key in gold for key in keys], dtype=np.float32)
     firsts = np.arange(len(keys))
-    return RankedNames(["a"], [0], [keys], [firsts], [np.array(probs)], [labels], [len(gold)])
+    return OutOfFoldRankings(["a"], [0], [keys], [firsts], [np.array(probs)], [labels], [len(gold)])
 
 
 class TestOwnRanking:
@@ -130,22 +130,22 @@ class TestOwnRanking:
 
     def test_a_likelier_name_ranks_higher_and_survives_json(self) -> None:
         options = {"news_ids": list("abcd"), "folds": [0, 1, 0, 1], "max_entities": 3}
-        fitted = OwnRanking("noisy_or").fit(self.VOTES, [{"云杉"}] * 4, **options)
+        fitted = VoteRanking("noisy_or").fit(self.VOTES, [{"云杉"}] * 4, **options)
         assert fitted.oof_entity_f1_ == 1.0
         assert all(fitted.probs(votes)[0] > fitted.probs(votes)[1] for votes in self.VOTES)
-        again = OwnRanking.from_dict(fitted.to_dict())
+        again = VoteRanking.from_dict(fitted.to_dict())
         assert again.probs(self.VOTES[0]).tolist() == fitted.probs(self.VOTES[0]).tolist()
         assert again.rule_ == fitted.rule_
 
     def test_nothing_found_anywhere_is_legal(self) -> None:
         nothing = [NameVotes.of("云杉", [])] * 2
-        fitted = OwnRanking("sum").fit(nothing, [{"云杉"}] * 2, news_ids=["a", "b"], folds=[0, 1], max_entities=3)
+        fitted = VoteRanking("sum").fit(nothing, [{"云杉"}] * 2, news_ids=["a", "b"], folds=[0, 1], max_entities=3)
         assert fitted.oof_entity_f1_ == 0.0
         assert fitted.probs(nothing[0]).shape == (0,)
 
     def test_damaged_parameters_are_named(self) -> None:
         with pytest.raises(ArtifactError, match="want score, calibrator and rule"):
-            OwnRanking.from_dict({"score": "sum"})
+            VoteRanking.from_dict({"score": "sum"})
 
 
 class TestFusion:
@@ -160,6 +160,6 @@ class TestFusion:
         assert fused.n_gold == [1]
 
     def test_other_articles_are_refused(self) -> None:
-        other = RankedNames(["b"], [0], [[]], [np.zeros(0)], [np.zeros(0)], [np.zeros(0)], [0])
+        other = OutOfFoldRankings(["b"], [0], [[]], [np.zeros(0)], [np.zeros(0)], [np.zeros(0)], [0])
         with pytest.raises(ValueError, match="different articles"):
             fuse_rankings(ranked(["甲"], [0.5], set()), other)

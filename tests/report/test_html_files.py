@@ -43,7 +43,7 @@ def test_the_index_is_small_and_cut_into_parts(tmp_path: Path, monkeypatch: pyte
     parts = [read(tmp_path / f"data/index-{number}.js") for number in range(3)]
     assert [len(part["rows"]) for part in parts] == [8, 8, 4]
     size = sum((tmp_path / f"data/index-{number}.js").stat().st_size for number in range(3))
-    assert size / 20 < 250  # bytes an article: 10 MB for 40,000
+    assert size / 20 < 250  # bytes per article: 10 MB for 40,000
 
 
 def test_the_page_knows_its_data_by_a_checksum(tmp_path: Path) -> None:

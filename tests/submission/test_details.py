@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import DataError
-from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RankedCandidate
+from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RunnerUp
 from pipeline.submission import SubmissionWriter, chosen_of, details_line, read_details
 
 probs = st.floats(0, 1)
@@ -28,7 +28,7 @@ predictions = st.builds(
     Prediction,
     st.text("07ab", min_size=1, max_size=3),
     st.lists(entities, max_size=3, unique_by=lambda entity: entity.name).map(tuple),
-    st.lists(st.builds(RankedCandidate, names, probs), max_size=2).map(tuple),
+    st.lists(st.builds(RunnerUp, names, probs), max_size=2).map(tuple),
 )
 
 

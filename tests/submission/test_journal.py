@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import ConfigError, DataError
-from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RankedCandidate
+from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RunnerUp
 from pipeline.submission import PredictionJournal
 from pipeline.submission import journal as module
 from tests.support.command_line import Cli, TinyRun, TinyRuns
@@ -23,7 +23,7 @@ WAIT_S = 120
 
 def answer(number: int) -> Prediction:
     entity = ChosenEntity(f"砚台{number}\ud800", Emotion.NEG, 1 / 3, (0.1, 0.2, 0.7), (Mention("title", 0, 2, "砚台"),))
-    return Prediction(f"a{number}", (entity,), (RankedCandidate("超市", 0.1 + number),))
+    return Prediction(f"a{number}", (entity,), (RunnerUp("超市", 0.1 + number),))
 
 
 def journal(folder: Path, *, key: str = "k", resume: bool = False) -> PredictionJournal:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ConfigError, DataError, PipelineError
-from pipeline.schema import ChosenEntity, Emotion, Entity, Mention, Prediction, RankedCandidate
+from pipeline.schema import ChosenEntity, Emotion, Entity, Mention, Prediction, RunnerUp
 from pipeline.submission import (
     SubmissionWriter,
     check_submission,
@@ -43,7 +43,7 @@ PREDICTIONS = [
             ChosenEntity('"云杉"计划', NEG, 1 / 3, (0.1, 0.2, 0.7)),
             ChosenEntity("Nova Pad, 2", NORM, 0.2, (0.2, 0.6, 0.2), (Mention("content", 7, 18, "Nova Pad, 2"),)),
         ),
-        (RankedCandidate("海棠路", 0.125),),
+        (RunnerUp("海棠路", 0.125),),
     ),
     Prediction("007", ()),
     Prediction(

@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.artifacts import RunFolder, write_table
 from pipeline.schema import Article, Emotion, Entity
-from pipeline.workflow.out_of_fold import out_of_fold_answers, score_out_of_fold
+from pipeline.workflow.out_of_fold import out_of_fold_predictions, score_out_of_fold
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def run(tmp_path: Path) -> RunFolder:
 
 
 def test_answers_join_choice_and_emotion_by_article(run: RunFolder) -> None:
-    assert out_of_fold_answers(run) == {
+    assert out_of_fold_predictions(run) == {
         "a1": [Entity("松果", Emotion.NEG), Entity("云杉 x2", Emotion.POS)],
         "007": [Entity("银杏", Emotion.NORM)],
     }

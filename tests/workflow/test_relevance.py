@@ -68,8 +68,8 @@ def test_missing_title_or_content_is_answered(cli: Cli, run: TinyRun, tmp_path: 
 
 def test_predicting_twice_gives_the_same(run: TinyRun) -> None:
     predictor = Predictor.load(run.path)
-    assert predictor.reranking is not None
-    assert predictor.reranking.relevance is not None
+    assert predictor.finder is not None
+    assert predictor.finder.relevance is not None
     article = Article("n1", "松果手机发布", "云杉汽车今天发布。松果手机很好。")
     first, second = (predictor.trace([article])[0].ranked.probs for _ in range(2))
     assert np.array_equal(first, second)

@@ -1,4 +1,4 @@
-"""Rows with marked entities: ``{"text", "entities": [{"entity", "type", "from", "to"}]}``, one JSON object a line."""
+"""Rows with marked entities: ``{"text", "entities": [{"entity", "type", "from", "to"}]}``, one JSON object per line."""
 
 from __future__ import annotations
 

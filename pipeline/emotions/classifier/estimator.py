@@ -51,7 +51,7 @@ class HeadClassifier:
         config: options of head, training and sentiment (length of contexts, weights of classes).
         classes: every class, in the order of the probabilities.
         seed: of the first weights and of training.
-        log: gets a JSON line an epoch.
+        log: gets a JSON line per epoch.
         start: folder of the same head, saved: training begins with its vocabulary, vectors and weights.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What every sentiment head is: a batch in, one row of logits an example out."""
+"""What every sentiment head is: a batch in, one row of logits per example out."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Head(nn.Module, ABC):
     needs_encoder: ClassVar[bool] = False
     """True for heads that read a pre-trained encoder, whatever ``head.embedding`` says."""
     takes_channels: ClassVar[bool] = False
-    """True for heads to which two sets of vectors a token mean something."""
+    """True for heads to which two sets of vectors per token mean something."""
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__()

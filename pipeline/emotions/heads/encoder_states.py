@@ -33,7 +33,7 @@ class Framed(NamedTuple):
 
 
 class EncoderStates(nn.Module):
-    """The last hidden states of a transformers encoder, one a token of the context.
+    """The last hidden states of a transformers encoder, one per token of the context.
 
     A learnt vector is added to every mention of the target where ``marks_target`` says so, as in ``TokenEmbedding``.
 

@@ -22,7 +22,7 @@ class VectorEmbedding(nn.Module):
     with two channels.
 
     Args:
-        vectors: float32 (n_tokens, vector_dim), a row an id.
+        vectors: float32 (n_tokens, vector_dim), a row per id.
         mode: what learns.
         dropout: of the vectors.
         marks_target: False for heads that are to see the text alone.

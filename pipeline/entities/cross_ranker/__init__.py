@@ -1,6 +1,6 @@
 """The second reranking: an encoder reads the best candidates in context; its scores join those of the first."""
 
-from pipeline.entities.cross_ranker.first_ranking import FirstRanking
-from pipeline.entities.cross_ranker.second_ranking import SecondRanking
+from pipeline.entities.cross_ranker.first_pass import FirstPass
+from pipeline.entities.cross_ranker.reranker import CrossReranker
 
-__all__ = ["FirstRanking", "SecondRanking"]
+__all__ = ["CrossReranker", "FirstPass"]

@@ -40,7 +40,7 @@ class CrossModel:
         config: options; ``name`` says how candidates are read.
         seed: of the first weights and of training.
         threads: threads of torch; the last bits of results depend on it.
-        log: gets a JSON line an epoch.
+        log: gets a JSON line per epoch.
     """
 
     def __init__(

@@ -18,7 +18,7 @@ Columns = dict[str, np.ndarray]
 class FeatureContext:
     """The candidates of one article.
 
-    Arrays over occurrences follow ``candidates.starts``; ``per_candidate_*`` reduces them to one value a candidate.
+    Arrays over occurrences follow ``candidates.starts``; ``per_candidate_*`` reduces them to one value per candidate.
     """
 
     candidates: CandidateSet

@@ -42,7 +42,7 @@ class ArticleFeatures:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """Features of many articles, one entry of each list an article."""
+    """Features of many articles, one entry of each list per article."""
 
     names: list[str]
     news_ids: list[str]

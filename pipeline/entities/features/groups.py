@@ -1,6 +1,6 @@
 """The feature groups: each turns one article's candidates into named columns.
 
-A column is one value a candidate; every group is a pure function of the context. A new feature is one
+A column is one value per candidate; every group is a pure function of the context. A new feature is one
 entry of a group's result; a new group is one function here and one line in ``GROUPS``.
 """
 

@@ -35,7 +35,7 @@ class RelevanceModel:
     Args:
         config: options; ``name`` says which matcher.
         seed: of the first weights, of the negatives and of training.
-        log: gets a JSON line an epoch.
+        log: gets a JSON line per epoch.
     """
 
     def __init__(self, config: RelevanceConfig, *, seed: int = 0, log: JsonLinesLog | None = None) -> None:

@@ -2,15 +2,15 @@
 
 from pipeline.entities.rerank.calibrate import Calibrator
 from pipeline.entities.rerank.choose import NumberRule, choose, distinct, ranking, rule_f1
-from pipeline.entities.rerank.ranked import RankedNames
-from pipeline.entities.rerank.ranker import Ranker
+from pipeline.entities.rerank.rankings import OutOfFoldRankings
 from pipeline.entities.rerank.stage import RerankStage
+from pipeline.entities.rerank.trees import BoostedTrees
 
 __all__ = [
+    "BoostedTrees",
     "Calibrator",
     "NumberRule",
-    "RankedNames",
-    "Ranker",
+    "OutOfFoldRankings",
     "RerankStage",
     "choose",
     "distinct",

@@ -14,7 +14,7 @@ from pipeline.config import RerankConfig
 from pipeline.entities.features import FeatureTable
 from pipeline.entities.rerank.calibrate import Calibrator
 from pipeline.entities.rerank.choose import NumberRule, tune_rule
-from pipeline.entities.rerank.ranker import Ranker
+from pipeline.entities.rerank.trees import BoostedTrees
 from pipeline.errors import ArtifactError, DataError
 from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
 
@@ -30,8 +30,8 @@ class ArticleRows(NamedTuple):
     """float32 (n_candidates,): 1 for gold entities."""
 
 
-class RerankStage(FoldStage[ArticleRows, Ranker, np.ndarray]):
-    """Ranker, calibrator and number rule of a run.
+class RerankStage(FoldStage[ArticleRows, BoostedTrees, np.ndarray]):
+    """BoostedTrees, calibrator and number rule of a run.
 
     Learnt: ``oof_probs_``, the calibrated probabilities of each training article's candidates, from a ranker that
     never saw the article's fold; ``calibrator_``; ``rule_``; ``oof_entity_f1_``; ``model_``, fitted on every article.
@@ -65,7 +65,7 @@ class RerankStage(FoldStage[ArticleRows, Ranker, np.ndarray]):
         )
         options = asdict(self.config) | {"max_entities": None}  # of the number rule
         key = stage_key(options, self.seed, table.names, facts, list(folds))
-        task = _RankerTask(self.seed, key, None, self.config, tuple(table.names))
+        task = _TreesTask(self.seed, key, None, self.config, tuple(table.names))
         self.train(task, rows, folds, folder=folder, workers=workers)
         self.calibrator_ = Calibrator.fit(self.oof_, table.labels)
         self.oof_probs_ = [self.calibrator_.probs(scores) for scores in self.oof_]
@@ -85,14 +85,14 @@ class RerankStage(FoldStage[ArticleRows, Ranker, np.ndarray]):
         """Return the probability of each candidate of one article: float64 (n_candidates,)."""
         return self.calibrator_.probs(self.model_.score(matrix))
 
-    def read_model(self, folder: Path) -> Ranker:
+    def read_model(self, folder: Path) -> BoostedTrees:
         """Read the trees that predict.
 
         Raises:
             ArtifactError: a file is missing or damaged.
         """
         earlier = folder.parent  # runs of before 0.2.0 keep them beside the thresholds
-        return Ranker.load(folder if folder.is_dir() else earlier, self.config, seed=self.seed)
+        return BoostedTrees.load(folder if folder.is_dir() else earlier, self.config, seed=self.seed)
 
     @classmethod
     def load(cls, folder: Path, config: RerankConfig, *, seed: int) -> Self:
@@ -111,7 +111,7 @@ class RerankStage(FoldStage[ArticleRows, Ranker, np.ndarray]):
 
 
 @dataclass(frozen=True)
-class _RankerTask(FoldTask[ArticleRows, Ranker, np.ndarray]):
+class _TreesTask(FoldTask[ArticleRows, BoostedTrees, np.ndarray]):
     """Trees; every fold has the same seed, so that they differ by their articles alone."""
 
     stage: ClassVar[str] = "rerank"
@@ -124,11 +124,11 @@ class _RankerTask(FoldTask[ArticleRows, Ranker, np.ndarray]):
     def is_network(self) -> bool:
         return False
 
-    def fit(self, items: list[ArticleRows], fold: int | None) -> Ranker:
+    def fit(self, items: list[ArticleRows], fold: int | None) -> BoostedTrees:
         matrices, labels = zip(*items, strict=True)
-        return Ranker(self.config, seed=self.seed).fit(matrices, labels, self.names)
+        return BoostedTrees(self.config, seed=self.seed).fit(matrices, labels, self.names)
 
-    def predict(self, model: Ranker, items: list[ArticleRows]) -> list[Any]:
+    def predict(self, model: BoostedTrees, items: list[ArticleRows]) -> list[Any]:
         return [model.score(row.matrix).tolist() for row in items]
 
     def read(self, value: Any) -> np.ndarray:

@@ -52,7 +52,7 @@ class TaggerModel:
             their distributions.
         seed: of the first weights and of training.
         threads: threads of torch; the last bits of results depend on it.
-        log: gets a JSON line an epoch.
+        log: gets a JSON line per epoch.
     """
 
     def __init__(
@@ -216,7 +216,7 @@ class TaggerModel:
         config = self.config
         tokens = [tokenise_text(text, self.tokeniser_, max_chars=config.predict_chars) for text in texts]
         if not self._said_what_is_cut and any(len(text.text) > config.predict_chars > 0 for text in texts):
-            self._said_what_is_cut = True  # once a model, not once a chunk of articles
+            self._said_what_is_cut = True  # once per model, not once per chunk of articles
             logger.info("tagger: reads the first %d characters of a text (tagger.predict_chars)", config.predict_chars)
         options = {"window_tokens": config.window_tokens, "overlap_tokens": config.overlap_tokens}
         batches = self._batches(tokens, batch_size=PREDICTED_TOGETHER, **options)

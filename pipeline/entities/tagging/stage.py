@@ -1,4 +1,4 @@
-"""The tagger as a stage: one model a fold and one on all articles, each saved as soon as it is done."""
+"""The tagger as a stage: one model per fold and one on all articles, each saved as soon as it is done."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Article data as script files that the page loads when it needs them: a page opened from disk may not fetch.
 
-``index-*.js`` hold one short row an article, for list, filters and search; ``articles-*.js`` hold the articles.
+``index-*.js`` hold one short row per article, for list, filters and search; ``articles-*.js`` hold the articles.
 Each file is one call, so that nothing but JSON is ever read from them.
 """
 

@@ -179,7 +179,7 @@ def find_spans(tagger: PlainTagger, gold: TagFile) -> list[tuple[Span, ...]]:
     return [spans for _, spans in tagged]
 
 
-def read_answers(path: Path, gold: TagFile) -> list[tuple[Span, ...]]:
+def read_predicted(path: Path, gold: TagFile) -> list[tuple[Span, ...]]:
     """Read the spans that a file of predictions has in the rows of gold, whatever the form of either.
 
     Raises:
@@ -214,7 +214,7 @@ def score_file(gold: TagFile, found: Sequence[Sequence[Span]]) -> TagScores:
 
 
 class _EpochLog(JsonLinesLog):
-    """Appends a JSON line an epoch, and shows a bar in a terminal and a line elsewhere."""
+    """Appends a JSON line per epoch, and shows a bar in a terminal and a line elsewhere."""
 
     def __init__(self, path: Path, *, n_epochs: int) -> None:
         super().__init__(path)

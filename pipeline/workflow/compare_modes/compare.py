@@ -17,7 +17,7 @@ from pipeline.errors import ConfigError
 from pipeline.metric import FIGURES, Difference, article_scores, hit_counts, mean_gain, ratio_gain
 from pipeline.schema import Article, Entity
 from pipeline.workflow.compare_modes.table import Comparison, ModeRow
-from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_answers
+from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.train import TrainRequest, train
@@ -71,7 +71,7 @@ def train_modes(requests: Sequence[TrainRequest], models: Path, *, name: str, re
     return runs
 
 
-def compare_runs(runs: Sequence[RunFolder], data: Data) -> Comparison:
+def compare_trained(runs: Sequence[RunFolder], data: Data) -> Comparison:
     """Measure finished runs against the two-stage ones; without such, against the first mode.
 
     Figures of several seeds are means; an interval resamples articles, the seeds of each kept together.
@@ -84,7 +84,7 @@ def compare_runs(runs: Sequence[RunFolder], data: Data) -> Comparison:
     gold = gold_by_key(data.train)
     n_gold = np.array([len({entity.name for entity in gold[news_id]}) for news_id in sorted(gold)], dtype=np.float64)
     oof = {
-        mode: _Measured.of(gold, [out_of_fold_answers(run) for run in of_mode], _found(of_mode, gold), n_gold)
+        mode: _Measured.of(gold, [out_of_fold_predictions(run) for run in of_mode], _found(of_mode, gold), n_gold)
         for mode, of_mode in by_mode.items()
     }
     speed: dict[str, float] = {}
@@ -187,7 +187,7 @@ def _found(runs: Sequence[RunFolder], gold: Mapping[str, Any]) -> np.ndarray:
 
 
 def _answers(run: RunFolder, articles: Sequence[Article]) -> tuple[Answers, float]:
-    """Return a run's answers, and how many articles it answers a second in one process, its models loaded."""
+    """Return a run's answers, and how many articles it answers per second in one process, its models loaded."""
     predictor = Predictor.load(run.path)
     predictor.predict(articles[:1])  # what is loaded late is loaded now
     answers: dict[str, list[Entity]] = {}

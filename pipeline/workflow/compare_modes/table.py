@@ -15,7 +15,7 @@ COLUMNS = {
     "candidate_recall": "candidate recall",
     "emotion_accuracy": "emotion accuracy on hits",
 }
-COSTS = ("training minutes", "articles a second")
+COSTS = ("training minutes", "articles per second")
 
 
 @dataclass(frozen=True)

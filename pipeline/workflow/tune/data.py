@@ -30,7 +30,7 @@ TFIDF = "tfidf"
 
 @dataclass(frozen=True)
 class RunData:
-    """Articles of a run with all that a trial needs; one entry of each list an article, in the order of their ids."""
+    """Articles of a run with all that a trial needs; one entry of each list per article, in the order of their ids."""
 
     config: Config
     articles: list[Article]

@@ -12,7 +12,7 @@ from pipeline.config import Config
 from pipeline.emotions.sentiment import gold_targets
 from pipeline.emotions.sentiment.contexts import gold_emotions
 from pipeline.emotions.sentiment.members import build_member
-from pipeline.entities.rerank import Calibrator, RankedNames, Ranker, choose
+from pipeline.entities.rerank import BoostedTrees, Calibrator, OutOfFoldRankings, choose
 from pipeline.metric import article_scores
 from pipeline.schema import EMOTIONS, Article, Emotion, Entity, Target
 from pipeline.text import Document, match_key
@@ -71,7 +71,7 @@ class Objective:
         done: list[int] = []
         for fold in sorted(set(self.data.folds)):
             rest = table.select(row for row, other in enumerate(self.data.folds) if other != fold)
-            ranker = Ranker(config.rerank, seed=config.seed).fit(rest.matrices, rest.labels, rest.names)
+            ranker = BoostedTrees(config.rerank, seed=config.seed).fit(rest.matrices, rest.labels, rest.names)
             held_out = [row for row, other in enumerate(self.data.folds) if other == fold]
             for row in held_out:
                 scores[row] = ranker.score(table.matrices[row])
@@ -87,7 +87,7 @@ class Objective:
         calibrator = Calibrator.fit(scores, table.labels)
         probs = [calibrator.probs(score) for score in scores]
         folds = [self.data.folds[row] for row in rows]
-        names = RankedNames(table.news_ids, folds, table.keys, table.firsts, probs, table.labels, table.n_gold)
+        names = OutOfFoldRankings(table.news_ids, folds, table.keys, table.firsts, probs, table.labels, table.n_gold)
         rule, _ = names.tune(max_entities=config.rerank.max_entities)
         answers = {}
         for news_id, keys, firsts, prob in zip(table.news_ids, table.keys, table.firsts, probs, strict=True):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pipeline.config import Config, CrossConfig, RerankConfig
-from pipeline.entities.cross_ranker import FirstRanking
+from pipeline.entities.cross_ranker import FirstPass
 from pipeline.entities.cross_ranker.combine import COLUMNS, COMBINERS, Blend, Stack, TwoScores, log_odds
 from pipeline.entities.features import FeatureTable
 from pipeline.errors import ArtifactError
@@ -116,9 +116,9 @@ def test_the_first_ranking_survives_a_round_trip(tmp_path: Path) -> None:
     empty = {"matrices": table.matrices[0][:0], "labels": table.labels[0][:0], "firsts": table.firsts[0][:0]}
     table = replace(table, **{name: [part, *getattr(table, name)[1:]] for name, part in empty.items()})
     probs = [np.zeros(0), *(np.linspace(0, 1, N_CANDIDATES) for _ in range(2))]
-    files = FirstRanking(table, probs).save(tmp_path)
+    files = FirstPass(table, probs).save(tmp_path)
     assert all(file.is_file() for file in files)
-    loaded = FirstRanking.load(tmp_path)
+    loaded = FirstPass.load(tmp_path)
     assert (loaded.table.names, loaded.table.keys, loaded.table.n_gold) == (table.names, table.keys, table.n_gold)
     for name in ("matrices", "labels", "firsts"):
         for ours, theirs in zip(getattr(table, name), getattr(loaded.table, name), strict=True):
@@ -127,4 +127,4 @@ def test_the_first_ranking_survives_a_round_trip(tmp_path: Path) -> None:
     assert [prob.tolist() for prob in loaded.probs] == [prob.tolist() for prob in probs]
     files[0].write_bytes(b"x")
     with pytest.raises(ArtifactError, match="cannot be read"):
-        FirstRanking.load(tmp_path)
+        FirstPass.load(tmp_path)

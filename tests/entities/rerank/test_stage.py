@@ -12,7 +12,7 @@ import pytest
 
 from pipeline.config import RerankConfig
 from pipeline.entities.features import FeatureTable
-from pipeline.entities.rerank import NumberRule, Ranker, RerankStage, choose
+from pipeline.entities.rerank import BoostedTrees, NumberRule, RerankStage, choose
 from pipeline.errors import ArtifactError, DataError
 from pipeline.metric import entity_f1
 
@@ -59,7 +59,7 @@ def rows_outside(fold: int) -> list[int]:
 def test_out_of_fold_probabilities_come_from_the_other_folds(stage: RerankStage) -> None:
     for fold in range(3):
         others = TABLE.select(rows_outside(fold))
-        ranker = Ranker(CONFIG, seed=7).fit(others.matrices, others.labels, others.names)
+        ranker = BoostedTrees(CONFIG, seed=7).fit(others.matrices, others.labels, others.names)
         for row in range(N_ARTICLES):
             if FOLDS[row] == fold:
                 expected = stage.calibrator_.probs(ranker.score(TABLE.matrices[row]))
@@ -90,7 +90,7 @@ def test_figures_agree_with_choice_and_metric(stage: RerankStage) -> None:
 
 
 def test_the_final_ranker_is_fitted_on_every_article(stage: RerankStage) -> None:
-    ranker = Ranker(CONFIG, seed=7).fit(TABLE.matrices, TABLE.labels, TABLE.names)
+    ranker = BoostedTrees(CONFIG, seed=7).fit(TABLE.matrices, TABLE.labels, TABLE.names)
     matrix = TABLE.matrices[0]
     np.testing.assert_array_equal(stage.model_.score(matrix), ranker.score(matrix))
     np.testing.assert_array_equal(stage.probs(matrix), stage.calibrator_.probs(ranker.score(matrix)))

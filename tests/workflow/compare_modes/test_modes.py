@@ -17,10 +17,10 @@ from pipeline.errors import ConfigError
 from pipeline.metric import Difference, article_scores
 from pipeline.schema import EMOTIONS, Article, Emotion
 from pipeline.text import match_key
-from pipeline.workflow.compare_modes.compare import Data, compare_runs, train_modes
+from pipeline.workflow.compare_modes.compare import Data, compare_trained, train_modes
 from pipeline.workflow.compare_modes.table import Comparison, ModeRow
-from pipeline.workflow.modes import PROBS, Parts
-from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_answers, score_out_of_fold
+from pipeline.workflow.modes import PROBS, StageSet
+from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions, score_out_of_fold
 from pipeline.workflow.predict import Predictor
 from pipeline.workflow.train import TrainRequest, train
 
@@ -110,9 +110,9 @@ def test_each_mode_has_the_stages_it_needs(own: dict[str, RunFolder], reranked: 
     assert stages(own["joint"]) == {"joint"}
     assert stages(reranked["joint"]) == {"joint", "rerank"}
     assert stages(own["fused"]) == stages(reranked["fused"]) == {"joint", "tagger", "rerank", "sentiment"}
-    plain = Parts(tagger=False, joint=False, reranker=True, cross=False, sentiment=True)
-    assert Parts.of(Config(tagger=TaggerConfig(name="none"))) == plain
-    assert Parts.of(Config()) == replace(plain, tagger=True)
+    plain = StageSet(tagger=False, joint=False, reranker=True, cross=False, sentiment=True)
+    assert StageSet.of(Config(tagger=TaggerConfig(name="none"))) == plain
+    assert StageSet.of(Config()) == replace(plain, tagger=True)
 
 
 def test_one_tagger_may_serve_both_halves(
@@ -282,9 +282,9 @@ class TestErrors:
 
 class TestComparison:
     def test_gains_are_those_of_the_article_scores(self, own: dict[str, RunFolder], articles: list[Article]) -> None:
-        comparison = compare_runs(list(own.values()), Data(articles, articles[:6]))
+        comparison = compare_trained(list(own.values()), Data(articles, articles[:6]))
         gold = gold_by_key(articles)
-        scores = {mode: article_scores(gold, out_of_fold_answers(run))[1].mean(0) for mode, run in own.items()}
+        scores = {mode: article_scores(gold, out_of_fold_predictions(run))[1].mean(0) for mode, run in own.items()}
         for mode, found in comparison.out_of_fold.items():
             assert found.values["entity_f1"] == pytest.approx(scores[mode][0])
             assert found.values["score"] == pytest.approx(scores[mode].mean())
@@ -308,11 +308,11 @@ class TestComparison:
 
     def test_runs_that_cannot_be_compared_are_refused(self, own: dict[str, RunFolder], articles: list[Article]) -> None:
         with pytest.raises(ConfigError, match="needs runs of two modes or more, got joint"):
-            compare_runs([own["joint"]], Data(articles, ()))
+            compare_trained([own["joint"]], Data(articles, ()))
         with pytest.raises(ConfigError, match="trained on 30 articles, --train and --limit give 29"):
-            compare_runs(list(own.values()), Data(articles[:29], ()))
+            compare_trained(list(own.values()), Data(articles[:29], ()))
         with pytest.raises(ConfigError, match="differ in training files, n_folds or seeds"):
-            compare_runs([own["two_stage"], own["joint"], own["joint"]], Data(articles, ()))
+            compare_trained([own["two_stage"], own["joint"], own["joint"]], Data(articles, ()))
 
     @pytest.mark.parametrize(
         ("gain", "said"),

@@ -25,7 +25,7 @@ class RowKind(StrEnum):
     TABLE = "table"
     """CSV with columns ``text`` and ``label``."""
     TEXT = "text"
-    """Plain text, a sentence a line; without labels."""
+    """Plain text, a sentence per line; without labels."""
 
 
 @dataclass(frozen=True, slots=True)

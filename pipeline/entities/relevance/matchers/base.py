@@ -1,4 +1,4 @@
-"""What every matcher is: a batch of text pairs in, one logit a pair out."""
+"""What every matcher is: a batch of text pairs in, one logit per pair out."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ _FLAT = ("matrix", "labels", "firsts", "probs")
 
 
 @dataclass(frozen=True)
-class FirstRanking:
+class FirstPass:
     """Features of the training articles, and their candidates' out-of-fold probabilities."""
 
     table: FeatureTable

@@ -18,8 +18,8 @@ OOF_CANDIDATES_KEPT = 20
 
 
 @dataclass(frozen=True)
-class RankedNames:
-    """One entry of each list an article."""
+class OutOfFoldRankings:
+    """One entry of each list per article."""
 
     news_ids: Sequence[str]
     folds: Sequence[int]
@@ -41,7 +41,7 @@ class RankedNames:
         folds: Sequence[int],
         texts: Sequence[str],
         n_gold: Sequence[int],
-    ) -> RankedNames:
+    ) -> OutOfFoldRankings:
         """Rebuild from ``table`` as ``read_table`` gives it back: the names that were written.
 
         Args:

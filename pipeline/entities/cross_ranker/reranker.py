@@ -20,7 +20,7 @@ COMBINED = "combined"
 """Folder of the combination in the stage's folder."""
 
 
-class SecondRanking:
+class CrossReranker:
     """Reads each article's best candidates with an encoder and ranks all of them anew.
 
     Learnt by ``fit``: ``oof_probs_``, the final out-of-fold probabilities of each training article's candidates;

@@ -11,18 +11,18 @@ import numpy as np
 from pipeline.artifacts import RunFolder
 from pipeline.config import Config
 from pipeline.entities.candidates import CandidateSet, Source, locate
-from pipeline.entities.cross_ranker import SecondRanking
+from pipeline.entities.cross_ranker import CrossReranker
 from pipeline.entities.features import Extractor, KeyCounts
 from pipeline.entities.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
 from pipeline.entities.relevance import RelevanceStage, article_pairs, with_relevance
 from pipeline.entities.rerank import NumberRule, RerankStage, choose, distinct, ranking
 from pipeline.text import Document
 from pipeline.text.spans import ScoredSpan
-from pipeline.workflow.modes import Parts
+from pipeline.workflow.modes import StageSet
 
 
 @dataclass(frozen=True)
-class Ranked:
+class Ranking:
     """The candidates of one article as they were scored and ordered."""
 
     candidates: CandidateSet
@@ -50,7 +50,7 @@ def order_and_choose(candidates: CandidateSet, probs: np.ndarray, rule: NumberRu
     return list(distinct(ranking(probs, keys, firsts), keys)), choose(probs, keys, firsts, rule)
 
 
-class Reranking:
+class EntityFinder:
     """Candidates of an article with the probabilities that the reranker gives them.
 
     Args:
@@ -70,7 +70,7 @@ class Reranking:
         counts: KeyCounts,
         stage: RerankStage,
         relevance: RelevanceStage | None = None,
-        cross: SecondRanking | None = None,
+        cross: CrossReranker | None = None,
     ) -> None:
         self.config = config
         self.extractor = extractor
@@ -80,7 +80,7 @@ class Reranking:
         self.cross = cross
 
     @classmethod
-    def load(cls, run: RunFolder, config: Config) -> Reranking:
+    def load(cls, run: RunFolder, config: Config) -> EntityFinder:
         """Read the models of a run.
 
         Raises:
@@ -93,7 +93,7 @@ class Reranking:
             counts=load_counts(run.stage("candidates")),
             stage=RerankStage.load(run.stage("rerank"), config.rerank, seed=config.seed),
             relevance=RelevanceStage.load(folder, options, seed=config.seed) if options.is_on else None,
-            cross=SecondRanking.load(run.stage("cross"), config) if Parts.of(config).cross else None,
+            cross=CrossReranker.load(run.stage("cross"), config) if StageSet.of(config).cross else None,
         )
 
     @property
@@ -105,11 +105,11 @@ class Reranking:
         """Return every candidate of an article, before pruning; ``spans`` are a tagger's, in a run with one."""
         return self.extractor.candidates(document.article, spans=spans, document=document)
 
-    def rank(self, offered: CandidateSet) -> Ranked:
+    def rank(self, offered: CandidateSet) -> Ranking:
         """Prune, describe, score and order candidates, and choose."""
         return self._rank(self.extractor.describe(offered))
 
-    def rank_with(self, ranked: Ranked, keys: Iterable[str], source: Source) -> Ranked:
+    def rank_with(self, ranked: Ranking, keys: Iterable[str], source: Source) -> Ranking:
         """Rank an article's candidates again, with further names among them: those of ``keys`` that it holds.
 
         Args:
@@ -126,14 +126,14 @@ class Reranking:
         widened = replace(locate(kept.document, kept.words, bits), tagged=kept.tagged)
         return self._rank(static_features(widened, self.extractor.segmenter))
 
-    def contributions(self, ranked: Ranked, rows: Sequence[int]) -> np.ndarray:
+    def contributions(self, ranked: Ranking, rows: Sequence[int]) -> np.ndarray:
         """Return how much each feature lifted some candidates: float64 (n_rows, n_features), in log odds.
 
         Of the first reranking, where an encoder ranks again.
         """
         return self.stage.model_.contributions(ranked.matrix[list(rows)])
 
-    def _rank(self, features: ArticleFeatures) -> Ranked:
+    def _rank(self, features: ArticleFeatures) -> Ranking:
         candidates, smoothing = features.candidates, self.config.rerank.hit_rate_smoothing
         names, matrix = with_fitted(features.names, features.matrix, candidates.keys, self.counts, smoothing)
         if self.relevance is not None:
@@ -145,4 +145,4 @@ class Reranking:
             keys, firsts = candidates.keys, candidates.firsts
             probs = self.cross.probs(candidates.document, keys, firsts, names, matrix, probs)
         order, chosen = order_and_choose(candidates, probs, self.rule)
-        return Ranked(candidates, names, matrix, probs, order, chosen)
+        return Ranking(candidates, names, matrix, probs, order, chosen)

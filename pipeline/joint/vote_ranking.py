@@ -8,14 +8,14 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pipeline.entities.rerank import Calibrator, NumberRule, RankedNames
+from pipeline.entities.rerank import Calibrator, NumberRule, OutOfFoldRankings
 from pipeline.errors import ArtifactError
 from pipeline.joint.votes import NameVotes
 
 OwnScore = Literal["noisy_or", "sum"]
 
 
-class OwnRanking:
+class VoteRanking:
     """Scores of names from their mentions alone, calibrated within the article as the reranker's are.
 
     Args:
@@ -34,21 +34,21 @@ class OwnRanking:
         news_ids: Sequence[str],
         folds: Sequence[int],
         max_entities: int,
-    ) -> OwnRanking:
-        """Calibrate and tune the number rule on out-of-fold votes; one entry of each argument an article.
+    ) -> VoteRanking:
+        """Calibrate and tune the number rule on out-of-fold votes; one entry of each argument per article.
 
         Learnt: ``ranked_``, the names with their probabilities; ``rule_``; ``oof_entity_f1_``.
         """
         labels = [
-            np.array([key in names for key in of.keys], np.float32) for of, names in zip(votes, gold, strict=True)
+            np.array([key in names for key in own.keys], np.float32) for own, names in zip(votes, gold, strict=True)
         ]
-        scores = [self.scores(of) for of in votes]
+        scores = [self.scores(own) for own in votes]
         self.calibrator_ = Calibrator.fit(scores, labels) if any(map(len, scores)) else Calibrator((1.0, 0.0, 0.0), 0.0)
-        self.ranked_ = RankedNames(
+        self.ranked_ = OutOfFoldRankings(
             news_ids=news_ids,
             folds=folds,
-            keys=[of.keys for of in votes],
-            firsts=[of.firsts for of in votes],
+            keys=[own.keys for own in votes],
+            firsts=[own.firsts for own in votes],
             probs=[self.calibrator_.probs(score) for score in scores],
             labels=labels,
             n_gold=[len(names) for names in gold],
@@ -72,7 +72,7 @@ class OwnRanking:
         return {"score": self.score, "calibrator": self.calibrator_.to_dict(), "rule": asdict(self.rule_)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> OwnRanking:
+    def from_dict(cls, values: Mapping[str, Any]) -> VoteRanking:
         """Rebuild from ``to_dict``.
 
         Raises:

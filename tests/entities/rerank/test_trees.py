@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pipeline.config import RerankConfig
-from pipeline.entities.rerank import Ranker
-from pipeline.entities.rerank.ranker import clean_matrix
+from pipeline.entities.rerank import BoostedTrees
+from pipeline.entities.rerank.trees import clean_matrix
 from pipeline.errors import ArtifactError
 
 NAMES = ["noise_a", "signal", "noise_b", "noise_c"]
@@ -40,17 +40,17 @@ def make_ranking(n_articles: int, seed: int) -> Data:
 TRAIN, HELD_OUT = make_ranking(120, 0), make_ranking(60, 1)
 
 
-def top_1(ranker: Ranker, data: Data) -> float:
+def top_1(ranker: BoostedTrees, data: Data) -> float:
     return float(np.mean([label[int(np.argmax(ranker.score(matrix)))] for matrix, label in zip(*data, strict=True)]))
 
 
-def scores(ranker: Ranker) -> np.ndarray:
+def scores(ranker: BoostedTrees) -> np.ndarray:
     return np.concatenate([ranker.score(matrix) for matrix in HELD_OUT[0]])
 
 
 @pytest.mark.parametrize("objective", ["binary", "lambdarank"])
 def test_learns_a_planted_signal(objective: str) -> None:
-    ranker = Ranker(config(objective), seed=7).fit(*TRAIN, NAMES)
+    ranker = BoostedTrees(config(objective), seed=7).fit(*TRAIN, NAMES)
     assert top_1(ranker, HELD_OUT) > 0.7  # by chance: about 0.15
     for kind in ("gain", "split"):
         importance = ranker.importance(kind)  # type: ignore[arg-type]
@@ -61,17 +61,17 @@ def test_learns_a_planted_signal(objective: str) -> None:
 
 @pytest.mark.parametrize("objective", ["binary", "lambdarank"])
 def test_learns_as_well_from_few_negatives(objective: str) -> None:
-    everything = Ranker(config(objective, n_hard_negatives=0), seed=7).fit(*TRAIN, NAMES)
-    few = Ranker(config(objective, n_hard_negatives=2, other_negatives=0.2), seed=7).fit(*TRAIN, NAMES)
+    everything = BoostedTrees(config(objective, n_hard_negatives=0), seed=7).fit(*TRAIN, NAMES)
+    few = BoostedTrees(config(objective, n_hard_negatives=2, other_negatives=0.2), seed=7).fit(*TRAIN, NAMES)
     assert top_1(few, HELD_OUT) > top_1(everything, HELD_OUT) - 0.1
     assert not np.array_equal(scores(few), scores(everything))
 
 
 @pytest.mark.parametrize("objective", ["binary", "lambdarank"])
 def test_same_seed_same_scores(objective: str) -> None:
-    one, two = (scores(Ranker(config(objective), seed=7).fit(*TRAIN, NAMES)) for _ in range(2))
+    one, two = (scores(BoostedTrees(config(objective), seed=7).fit(*TRAIN, NAMES)) for _ in range(2))
     np.testing.assert_array_equal(one, two)
-    other = scores(Ranker(config(objective), seed=8).fit(*TRAIN, NAMES))
+    other = scores(BoostedTrees(config(objective), seed=8).fit(*TRAIN, NAMES))
     assert not np.array_equal(one, other)
 
 
@@ -79,7 +79,7 @@ def test_same_seed_same_scores(objective: str) -> None:
 def test_an_article_without_candidates_changes_nothing(objective: str) -> None:
     nothing, none = np.zeros((0, len(NAMES))), np.zeros(0, dtype=np.float32)
     with_gaps = ([nothing, *TRAIN[0][:5], nothing, *TRAIN[0][5:]], [none, *TRAIN[1][:5], none, *TRAIN[1][5:]])
-    fitted, other = (Ranker(config(objective), seed=7).fit(*data, NAMES) for data in (TRAIN, with_gaps))
+    fitted, other = (BoostedTrees(config(objective), seed=7).fit(*data, NAMES) for data in (TRAIN, with_gaps))
     np.testing.assert_array_equal(scores(other), scores(fitted))
 
 
@@ -92,8 +92,8 @@ def test_a_ranking_objective_gets_each_article_as_a_group(monkeypatch: pytest.Mo
         return train(options, data, **rest)
 
     monkeypatch.setattr(lightgbm, "train", noting)
-    Ranker(config("lambdarank", n_hard_negatives=0, n_bags=1), seed=7).fit(*TRAIN, NAMES)
-    Ranker(config("lambdarank", n_hard_negatives=2, other_negatives=0.0, n_bags=1), seed=7).fit(*TRAIN, NAMES)
+    BoostedTrees(config("lambdarank", n_hard_negatives=0, n_bags=1), seed=7).fit(*TRAIN, NAMES)
+    BoostedTrees(config("lambdarank", n_hard_negatives=2, other_negatives=0.0, n_bags=1), seed=7).fit(*TRAIN, NAMES)
     whole, miners, few = (data.get_group().tolist() for data in given)
     assert whole == miners == [len(label) for label in TRAIN[1]]
     assert few == [int(label.sum()) + min(2, int((label == 0).sum())) for label in TRAIN[1]]
@@ -104,7 +104,7 @@ def test_infinities_count_as_missing() -> None:
         rng = np.random.default_rng(3)
         return [np.where(rng.random(matrix.shape) < 0.2, value, matrix) for matrix in TRAIN[0]], TRAIN[1]
 
-    rankers = [Ranker(config(), seed=7).fit(*spoilt(value), NAMES) for value in (np.nan, np.inf, -np.inf)]
+    rankers = [BoostedTrees(config(), seed=7).fit(*spoilt(value), NAMES) for value in (np.nan, np.inf, -np.inf)]
     for ranker in rankers:
         np.testing.assert_array_equal(scores(ranker), scores(rankers[0]))
     matrix = HELD_OUT[0][0].copy()
@@ -125,7 +125,7 @@ def test_clean_matrix() -> None:
 
 @pytest.mark.parametrize("objective", ["binary", "lambdarank"])
 def test_a_row_is_scored_without_regard_to_its_neighbours(objective: str) -> None:
-    ranker = Ranker(config(objective), seed=7).fit(*TRAIN, NAMES)
+    ranker = BoostedTrees(config(objective), seed=7).fit(*TRAIN, NAMES)
     matrix = HELD_OUT[0][0]
     alone = np.concatenate([ranker.score(matrix[row : row + 1]) for row in range(len(matrix))])
     np.testing.assert_array_equal(ranker.score(matrix), alone)
@@ -134,13 +134,13 @@ def test_a_row_is_scored_without_regard_to_its_neighbours(objective: str) -> Non
 
 def test_no_candidates() -> None:
     with_empty = [*TRAIN[0], np.empty((0, len(NAMES)), np.float32)], [*TRAIN[1], np.empty(0, np.float32)]
-    ranker = Ranker(config("lambdarank"), seed=7).fit(*with_empty, NAMES)
-    np.testing.assert_array_equal(scores(ranker), scores(Ranker(config("lambdarank"), seed=7).fit(*TRAIN, NAMES)))
+    ranker = BoostedTrees(config("lambdarank"), seed=7).fit(*with_empty, NAMES)
+    np.testing.assert_array_equal(scores(ranker), scores(BoostedTrees(config("lambdarank"), seed=7).fit(*TRAIN, NAMES)))
     assert ranker.score(np.empty((0, len(NAMES)))).shape == (0,)
 
 
 def test_bags_are_averaged() -> None:
-    ranker = Ranker(config(n_bags=3), seed=7).fit(*TRAIN, NAMES)
+    ranker = BoostedTrees(config(n_bags=3), seed=7).fit(*TRAIN, NAMES)
     matrix = HELD_OUT[0][0]
     single = [booster.predict(clean_matrix(matrix), raw_score=True) for booster in ranker.boosters_]
     assert len(single) == 3
@@ -149,8 +149,8 @@ def test_bags_are_averaged() -> None:
 
 
 def test_fitting_again_forgets_the_first_fit() -> None:
-    ranker = Ranker(config(), seed=7).fit(*HELD_OUT, NAMES)
-    fresh = scores(Ranker(config(), seed=7).fit(*TRAIN, NAMES))
+    ranker = BoostedTrees(config(), seed=7).fit(*HELD_OUT, NAMES)
+    fresh = scores(BoostedTrees(config(), seed=7).fit(*TRAIN, NAMES))
     np.testing.assert_array_equal(scores(ranker.fit(*TRAIN, NAMES)), fresh)
 
 
@@ -158,7 +158,7 @@ def test_fitting_again_forgets_the_first_fit() -> None:
 
 
 def test_other_columns_are_refused() -> None:
-    ranker = Ranker(config(n_estimators=2), seed=7).fit(*TRAIN, NAMES)
+    ranker = BoostedTrees(config(n_estimators=2), seed=7).fit(*TRAIN, NAMES)
     ranker.check_features(NAMES)
     with pytest.raises(ArtifactError, match="'signal' was trained, 'noise_b' given"):
         ranker.check_features(["noise_a", "noise_b", "signal", "noise_c"])
@@ -173,9 +173,9 @@ def test_other_columns_are_refused() -> None:
 @pytest.mark.parametrize("objective", ["binary", "lambdarank"])
 def test_save_and_load_score_the_same(objective: str, tmp_path: Path) -> None:
     options = config(objective, n_bags=2)
-    ranker = Ranker(options, seed=7).fit(*TRAIN, NAMES)
+    ranker = BoostedTrees(options, seed=7).fit(*TRAIN, NAMES)
     ranker.save(tmp_path)
-    again = Ranker.load(tmp_path, options, seed=7)
+    again = BoostedTrees.load(tmp_path, options, seed=7)
     np.testing.assert_array_equal(scores(ranker), scores(again))
     assert again.importance() == ranker.importance()
     assert sorted(path.name for path in tmp_path.iterdir()) == [
@@ -190,7 +190,7 @@ def test_save_and_load_score_the_same(objective: str, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ranker")
-    Ranker(config(n_estimators=2), seed=7).fit(*TRAIN, NAMES).save(folder)
+    BoostedTrees(config(n_estimators=2), seed=7).fit(*TRAIN, NAMES).save(folder)
     return folder
 
 
@@ -204,15 +204,15 @@ def copied(saved: Path, folder: Path) -> Path:
 def test_missing_files_are_named(saved: Path, tmp_path: Path, name: str) -> None:
     (copied(saved, tmp_path) / name).unlink()
     with pytest.raises(ArtifactError, match=rf"{name}: cannot be read"):
-        Ranker.load(tmp_path, config(), seed=7)
+        BoostedTrees.load(tmp_path, config(), seed=7)
 
 
 def test_a_missing_bag_is_named(saved: Path) -> None:
     with pytest.raises(ArtifactError, match=r"model-1\.txt: cannot be read"):
-        Ranker.load(saved, config(n_bags=2), seed=7)
+        BoostedTrees.load(saved, config(n_bags=2), seed=7)
 
 
 def test_reordered_feature_names_are_refused(saved: Path, tmp_path: Path) -> None:
     (copied(saved, tmp_path) / "features.json").write_text(json.dumps(NAMES[::-1]))
     with pytest.raises(ArtifactError, match=r"model\.txt: its features are not those of .*features\.json"):
-        Ranker.load(tmp_path, config(), seed=7)
+        BoostedTrees.load(tmp_path, config(), seed=7)

@@ -24,7 +24,7 @@ def clean_matrix(matrix: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(matrix), matrix, np.float32(np.nan))
 
 
-class Ranker:
+class BoostedTrees:
     """Gradient-boosted trees, averaged over ``n_bags`` seeds.
 
     With ``n_hard_negatives`` a small model is fitted first, on all rows; its scores of the same rows decide which
@@ -37,7 +37,7 @@ class Ranker:
         self.config = config
         self.seed = seed
 
-    def fit(self, matrices: Sequence[np.ndarray], labels: Sequence[np.ndarray], names: Sequence[str]) -> Ranker:
+    def fit(self, matrices: Sequence[np.ndarray], labels: Sequence[np.ndarray], names: Sequence[str]) -> BoostedTrees:
         """Fit on the candidates of several articles, one matrix and one 0/1 vector each."""
         pairs = [(matrix, label) for matrix, label in zip(matrices, labels, strict=True) if len(label)]
         stacked = clean_matrix(np.vstack([matrix for matrix, _ in pairs]))
@@ -124,7 +124,7 @@ class Ranker:
         atomic_write_json(folder / "importance.json", self.importance())
 
     @classmethod
-    def load(cls, folder: Path, config: RerankConfig, *, seed: int) -> Ranker:
+    def load(cls, folder: Path, config: RerankConfig, *, seed: int) -> BoostedTrees:
         """Read what ``save`` wrote.
 
         Raises:
