@@ -63,7 +63,10 @@ def _cross_encoder() -> EncoderConfig:
 
 @dataclass
 class CrossConfig:
-    """A second reranking: a pre-trained encoder reads each article's best candidates in their context."""
+    """A second reranking: a pre-trained encoder reads each article's best candidates in their context.
+
+    Optional, no gain measured (docs/EXPERIMENTS.md).
+    """
 
     name: Literal["none", "encoder", "pooled"] = "none"
     """``encoder`` reads every candidate apart, marked in the text; ``pooled`` reads a text once for all of them."""
@@ -98,7 +101,10 @@ NO_RELEVANCE = "none"
 
 @dataclass
 class RelevanceConfig:
-    """Siamese scorer between the title and a candidate's context; its scores become columns of the reranker."""
+    """Siamese scorer between the title and a candidate's context; its scores become columns of the reranker.
+
+    Optional, no gain measured (docs/RESULTS.md).
+    """
 
     name: str = NO_RELEVANCE
     """``none``, or a registered matcher: ``malstm``, ``soft_align``."""
