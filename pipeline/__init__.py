@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import ArtifactError, ConfigError, DataError, PipelineError
 from pipeline.schema import Article, ChosenEntity, Emotion, Entity, Mention, Prediction, RunnerUp, Target
+from pipeline.version import VERSION as __version__
 
 if TYPE_CHECKING:
     from pipeline.api import (
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
     from pipeline.emotions.classifier.estimator import HeadClassifier
     from pipeline.metric import Evaluation
     from pipeline.text.spans import Span
-
-__version__ = "0.2.0"
 
 __all__ = [
     "Article",

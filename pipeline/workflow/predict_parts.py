@@ -20,7 +20,6 @@ from typing import Any
 
 from tqdm import tqdm
 
-from pipeline import __version__
 from pipeline.artifacts import RunFolder, StoredFile, StoredFolder, find_files, sha256_file, stage_key
 from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles, iter_json_objects
 from pipeline.errors import ArtifactError, ConfigError, DataError, PipelineError
@@ -28,6 +27,7 @@ from pipeline.runtime.parallel import chunked
 from pipeline.runtime.ray_engine import enter_folder
 from pipeline.schema import Article, Prediction
 from pipeline.submission import SubmissionWriter, chosen_of, details_line, read_details
+from pipeline.version import VERSION
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor
 
 logger = logging.getLogger(__name__)
@@ -91,7 +91,7 @@ def predict_parts(request: PartsRequest, ray: Any) -> list[Part]:
         raise ConfigError(f"{folder.name}: holds files already", hint="add --resume, or give another --output")
     parts = _counted(request, list(files.values()), outputs, ray)
     content = [(part.start, part.stop, part.sha256) for part in parts]
-    _claim(folder, stage_key(__version__, sha256_file(request.run.manifest), list(files), content))
+    _claim(folder, stage_key(VERSION, sha256_file(request.run.manifest), list(files), content))
     rest = [number for number, part in enumerate(parts) if not part.output.exists()]
     if len(rest) < len(parts):
         logger.info("%s: going on after %d of %d parts", folder.name, len(parts) - len(rest), len(parts))
