@@ -158,7 +158,7 @@ def test_the_wheel_works_where_there_is_no_checkout(wheel: Path, tmp_path: Path)
 
 def test_the_version_stands_in_one_place() -> None:
     assert "version" not in PROJECT["project"]
-    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "pipeline.__version__"}
+    assert PROJECT["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "pipeline.version.VERSION"}
     assert PROJECT["project"]["scripts"] == {COMMAND: "pipeline.cli.main:main"}
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert citation["version"] == __version__
