@@ -260,9 +260,9 @@ def set_schema_version(path: Path) -> None:
 
 
 BAD_RUNS: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "model changed": ("rerank/model.txt", tamper, "models/tiny/rerank/model.txt: changed since the run was saved"),
+    "model changed": ("rerank/model/model.txt", tamper, "models/tiny/rerank/model/model.txt: changed since"),
     "weights changed": ("candidates/pruners.json", tamper, "models/tiny/candidates/pruners.json: changed"),
-    "features missing": ("rerank/features.json", Path.unlink, "models/tiny/rerank/features.json: missing"),
+    "features missing": ("rerank/model/features.json", Path.unlink, "models/tiny/rerank/model/features.json: missing"),
     "other schema version": ("manifest.json", set_schema_version, "manifest.json: saved with schema version 0"),
     "manifest not JSON": ("manifest.json", lambda path: path.write_text("{"), "manifest.json: not valid JSON"),
     "unfinished": ("manifest.json", Path.unlink, "models/tiny: the run is unfinished"),

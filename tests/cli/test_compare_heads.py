@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import chdir
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.main import get_command
@@ -236,16 +237,16 @@ def test_figures_do_not_depend_on_the_number_of_workers(run: Callable[..., Done]
     assert one == two
 
 
-def test_a_worker_that_dies_is_told_in_one_line(
-    run: Callable[..., Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def die(*_: object) -> HeadResult:  # not importable, so it travels to the workers as it is
-        os._exit(1)
+class Deadly:
+    """Ends the process that receives it."""
 
-    monkeypatch.setattr(compare_heads, "train_and_score", die)
-    comparison = compare_heads.load_comparison(tmp_path / "train.jsonl", None, config=compare_heads.Config())
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os._exit, (1,)
+
+
+def test_a_worker_that_dies_is_told_in_one_line() -> None:
     with pytest.raises(PipelineError, match="a worker process died"):
-        list(compare_heads._run(comparison, [("ian", 1), ("ian", 2)], workers=2))
+        list(compare_heads._run(Deadly(), [("ian", 1), ("ian", 2)], workers=2))  # type: ignore[arg-type]
 
 
 # --- help

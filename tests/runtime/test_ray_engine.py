@@ -96,11 +96,11 @@ def test_train_writes_the_run_of_the_local_engine(cli: Cli, tiny_data: Path, tmp
 @needs_ray
 def test_a_worker_that_cannot_load_says_why(folder: Path, tiny_data: Path) -> None:
     run = open_run(folder / "models", "tiny")
-    (run.path / "rerank/model.txt").unlink()
+    (run.path / "rerank/model/model.txt").unlink()
     articles = iter_articles(tiny_data / "all.jsonl", labelled=False)
     with (
         ray_chunk_map(1) as chunk_map,
-        pytest.raises(ArtifactError, match=r"rerank/model.txt: cannot be read"),
+        pytest.raises(ArtifactError, match=r"rerank/model/model.txt: cannot be read"),
     ):
         next(predict_stream(run, articles, workers=1, chunk_map=chunk_map))
 

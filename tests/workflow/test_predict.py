@@ -70,7 +70,7 @@ def test_contributions_add_up_to_the_score(predictor: Predictor, articles: list[
     shap = predictor.contributions(ranked, rows)
     assert shap.shape == ranked.matrix.shape
     # What is left is the trees' expected score, the same for every candidate.
-    rest = predictor.reranking.stage.ranker_.score(ranked.matrix) - shap.sum(axis=1)
+    rest = predictor.finder.stage.model_.score(ranked.matrix) - shap.sum(axis=1)
     assert rest == pytest.approx(np.full(len(rest), rest[0]))
     assert predictor.contributions(ranked, []).shape == (0, ranked.matrix.shape[1])
 

@@ -34,7 +34,7 @@ def run(tiny_runs: TinyRuns) -> TinyRun:
 
 
 def test_the_columns_reach_the_reranker(run: TinyRun) -> None:
-    assert json.loads((run.path / "rerank" / "features.json").read_bytes())[-3:] == ADDED
+    assert json.loads((run.path / "rerank" / "model" / "features.json").read_bytes())[-3:] == ADDED
     figures = json.loads((run.path / "metrics.json").read_bytes())
     assert 0.65 < figures["rerank"]["relevance_auc"] <= 1
     assert figures["out_of_fold"]["score"] >= 0.8

@@ -147,7 +147,7 @@ def features_by_hand(items: list[Target], tokens: Tokens) -> np.ndarray:
 @pytest.mark.parametrize("tokens", ["char", "word"])
 def test_tfidf_equals_scikit_learn_put_together_by_hand(tokens: Tokens) -> None:
     items = examples(30)
-    found = Tfidf(tokens=tokens).fit(items).predict_proba(items)
+    found = Tfidf(tokens=tokens).fit(items, gold_emotions(items)).predict_proba(items)
     features = features_by_hand(items, tokens)
     model = LogisticRegression(max_iter=1000, tol=1e-3)
     model.fit(features, [emotion.value for emotion in gold_emotions(items)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +41,13 @@ def extractor(**options: int) -> Extractor:
     )
 
 
+def described(
+    extractor: Extractor, article: Article, fold: int | None = None, spans: Sequence[ScoredSpan] | None = None
+) -> ArticleFeatures:
+    """Return the candidates that are left after pruning, with the columns that need no other article."""
+    return static_features(extractor.pruned(article, fold, spans), extractor.segmenter)
+
+
 def full(features: ArticleFeatures) -> tuple[list[str], np.ndarray]:
     return with_fitted(features.names, features.matrix, features.candidates.keys, COUNTS, 5.0)
 
@@ -58,7 +66,7 @@ EXTREMES = [
 
 
 def test_names_of_columns_are_the_golden_list(request: pytest.FixtureRequest) -> None:
-    names = full(extractor().extract(ARTICLE))[0]
+    names = full(described(extractor(), ARTICLE))[0]
     if request.config.getoption("--update-golden", default=False):
         GOLDEN_FEATURES.write_text(json.dumps(names, indent=2) + "\n", encoding="utf-8")
     assert names == json.loads(GOLDEN_FEATURES.read_text(encoding="utf-8"))
@@ -68,22 +76,22 @@ def test_names_of_columns_are_the_golden_list(request: pytest.FixtureRequest) ->
 
 
 def test_a_tagger_adds_columns_between_the_others() -> None:
-    names = full(extractor().extract(ARTICLE))[0]
+    names = full(described(extractor(), ARTICLE))[0]
     spans = [ScoredSpan(0, 4, 0.75), ScoredSpan(0, 2, 0.5)]
-    tagged = full(extractor().extract(ARTICLE, spans=spans))[0]
+    tagged = full(described(extractor(), ARTICLE, spans=spans))[0]
     at = names.index("idf.idf")
     added = tagged[at : len(tagged) - len(names) + at]
     assert tagged == [*names[:at], *added, *names[at:]]
     assert added
     assert all(name.startswith("tagger.") for name in added)
-    assert full(extractor().extract(ARTICLE, spans=[]))[0] == tagged
+    assert full(described(extractor(), ARTICLE, spans=[]))[0] == tagged
 
 
 @pytest.mark.parametrize("article", EXTREMES, ids=lambda article: article.news_id)
 def test_extreme_articles(article: Article) -> None:
-    features = extractor().extract(article)
+    features = described(extractor(), article)
     names, matrix = full(features)
-    assert names == full(extractor().extract(ARTICLE))[0]
+    assert names == full(described(extractor(), ARTICLE))[0]
     assert matrix.shape == (len(features.candidates), len(names))
     assert matrix.dtype == np.float32
     assert not np.isinf(matrix).any()
@@ -99,9 +107,9 @@ raw_fields = st.lists(
 @settings(max_examples=40)
 @given(raw_fields, raw_fields)
 def test_columns_do_not_depend_on_the_article_and_are_never_infinite(title: str, content: str) -> None:
-    features = extractor().extract(Article("1", title, content))
+    features = described(extractor(), Article("1", title, content))
     names, matrix = full(features)
-    assert names == full(extractor().extract(ARTICLE))[0]
+    assert names == full(described(extractor(), ARTICLE))[0]
     assert matrix.shape == (len(features.candidates), len(names))
     assert not np.isinf(matrix).any()
     may_be_missing = {"title.title_position", "positions.first_content", "shape.suffix"}
@@ -110,7 +118,7 @@ def test_columns_do_not_depend_on_the_article_and_are_never_infinite(title: str,
 
 
 def test_with_fitted_appends_without_touching_the_static_columns() -> None:
-    features = extractor().extract(ARTICLE)
+    features = described(extractor(), ARTICLE)
     names, matrix = full(features)
     n_static = len(features.names)
     assert names[:n_static] == features.names
@@ -142,7 +150,7 @@ def test_gold_names_of_the_own_fold_are_not_offered(fold: int | None, expected: 
 
 
 def test_each_fold_is_pruned_by_its_own_pruner() -> None:
-    kept = {fold: extractor(max_candidates=3).extract(ARTICLE, fold).candidates.keys for fold in (None, 0, 1)}
+    kept = {fold: described(extractor(max_candidates=3), ARTICLE, fold).candidates.keys for fold in (None, 0, 1)}
     for fold, name in ((None, ALL), (0, "0"), (1, "1")):
         offered = extractor().candidates(ARTICLE, fold)
         assert kept[fold] == PRUNERS[name].keep(offered, SEGMENTER, 3).keys
@@ -150,7 +158,7 @@ def test_each_fold_is_pruned_by_its_own_pruner() -> None:
 
 
 def test_extract_describes_what_is_left_after_pruning() -> None:
-    features = extractor(max_candidates=4).extract(ARTICLE)
+    features = described(extractor(max_candidates=4), ARTICLE)
     again = static_features(features.candidates, SEGMENTER)
     assert len(features.candidates) == 4
     np.testing.assert_array_equal(features.matrix, again.matrix)

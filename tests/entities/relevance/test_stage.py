@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from pipeline.config import RelevanceConfig, TrainingConfig
-from pipeline.entities.candidates import candidates_for
 from pipeline.entities.relevance import ArticlePairs, RelevanceStage, article_pairs
 from pipeline.entities.relevance.stage import mean_auc
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.registry import MATCHERS
 from pipeline.schema import Article
-from pipeline.text import Document, default_segmenter
+from pipeline.text import Document
+from tests.support.located import located
 
 NAMES = ("青禾科技", "云杉汽车", "银杏出版社", "松果茶社")
 CONFIG = RelevanceConfig(
@@ -29,7 +29,7 @@ CONFIG = RelevanceConfig(
 
 def pairs_of(title: str, content: str, *gold: str, news_id: str = "a") -> ArticlePairs:
     document = Document.of(Article(news_id, title, content))
-    return article_pairs(candidates_for(document, default_segmenter(), NAMES), CONFIG, gold=set(gold))
+    return article_pairs(located(document, NAMES), CONFIG, gold=set(gold))
 
 
 def articles(n: int = 24) -> list[ArticlePairs]:

@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import Config, TaggerConfig, TrainingConfig
-from pipeline.entities.candidates import candidates_for
 from pipeline.entities.tagging import (
     COLUMNS,
     TaggerStage,
@@ -27,8 +26,9 @@ from pipeline.entities.tagging import (
 )
 from pipeline.errors import ArtifactError, DataError
 from pipeline.schema import Article, Emotion, Entity
-from pipeline.text import Document, default_segmenter
+from pipeline.text import Document
 from pipeline.text.spans import LabelledText, ScoredSpan, Span
+from tests.support.located import located
 from tests.support.tiny_encoder import write_tiny_encoder
 
 
@@ -84,7 +84,7 @@ DOC = document("青禾科技,青禾", title="青禾上市")  # 0 青禾上市 4 
 
 class TestColumns:
     def test_scores_are_gathered_by_name(self) -> None:
-        candidates = candidates_for(DOC, default_segmenter(), ["青禾", "青禾科技", "上市"])
+        candidates = located(DOC, ["青禾", "青禾科技", "上市"])
         columns = tagger_columns(candidates, SPANS)
         assert tuple(columns) == COLUMNS
         rows = {key: [round(float(columns[name][i]), 4) for name in COLUMNS] for i, key in enumerate(candidates.keys)}
@@ -96,13 +96,13 @@ class TestColumns:
         }
 
     def test_scores_of_several_labels_add_up(self) -> None:
-        candidates = candidates_for(DOC, default_segmenter(), ["青禾"])
+        candidates = located(DOC, ["青禾"])
         spans = [ScoredSpan(0, 2, 0.5, "POS"), ScoredSpan(0, 2, 0.3, "NEG"), ScoredSpan(5, 7, 0.9, "NEG")]
         assert tagger_columns(candidates, spans)["sum"].tolist() == [pytest.approx(1.7)]
 
     @pytest.mark.parametrize("keys", [[], ["青禾"]])
     def test_nothing_to_describe_or_no_score_is_legal(self, keys: list[str]) -> None:
-        columns = tagger_columns(candidates_for(DOC, default_segmenter(), keys), [])
+        columns = tagger_columns(located(DOC, keys), [])
         assert all(column.shape == (len(keys),) and not column.any() for column in columns.values())
 
     def test_keys_are_distinct_likely_and_cut_no_latin_run(self) -> None:
