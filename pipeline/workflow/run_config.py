@@ -10,6 +10,18 @@ from pipeline.artifacts import atomic_write_text
 from pipeline.config import Config, config_from_dict
 from pipeline.errors import ArtifactError, ConfigError
 
+DEFAULTS_BEFORE = {
+    "tagger": {
+        "name": "none",
+        "freeze_layers": 0,
+        "predict_chars": 0,
+        "training": {"max_epochs": 3, "batch_size": 8, "mixed_precision": "no"},
+    },
+    "rerank": {"n_bags": 1},
+    "sentiment": {"members": ["tfidf", "ian", "af_lstm"]},
+}
+"""What an option was where a stored configuration lacks it: such a run is older than the defaults of 0.2.0."""
+
 
 def save_run_config(path: Path, config: Config) -> None:
     """Write every option, defaults included, as YAML."""
@@ -23,7 +35,7 @@ def load_run_config(path: Path) -> Config:
         ArtifactError: the file is missing, damaged, or has options that this version does not know.
     """
     try:
-        values = OmegaConf.to_container(OmegaConf.load(path))
+        values = OmegaConf.to_container(OmegaConf.merge(OmegaConf.create(DEFAULTS_BEFORE), OmegaConf.load(path)))
         return config_from_dict(values)  # type: ignore[arg-type]
     except ConfigError as error:
         raise ArtifactError(f"{path}: {error.message}", hint="train the run again") from error
