@@ -198,6 +198,15 @@ def press_ctrl_c_while_workers_start(said: list[str]) -> None:
         said.append("the block goes on")
 
 
+@pytest.fixture
+def hears_ctrl_c() -> Iterator[None]:
+    """Answer Ctrl-C as Python does, also where a shell in the background has it ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("hears_ctrl_c")
 def test_ctrl_c_while_workers_start_is_not_lost_to_another_thread() -> None:
     done = threading.Event()
     other = threading.Thread(target=done.wait)
