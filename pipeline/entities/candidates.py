@@ -126,8 +126,9 @@ class CandidateSet:
     def surface(self, index: int) -> str:
         """Return the spelling to write out: the most frequent slice of the article, the earlier at a tie."""
         spans = self.spans(index)
-        spans = [span for span in spans if not self.document.has_reference_blank(*span)] or spans
-        return Counter(self.document.mention(*span).surface for span in spans).most_common(1)[0][0]
+        if len(spans) > 1:
+            spans = [span for span in spans if not self.document.has_reference_blank(*span)] or spans
+        return Counter(self.document.surface(*span) for span in spans).most_common(1)[0][0]
 
     def take(self, rows: np.ndarray) -> CandidateSet:
         """Return the candidates of the given rising row numbers."""

@@ -70,10 +70,16 @@ class Document:
 
     def mention(self, start: int, stop: int) -> Mention:
         """Map a span of ``text`` to the untouched field it lies in."""
-        field: Field
-        if stop <= len(self.title.text):
-            field, part, shift = "title", self.title, 0
-        else:
-            field, part, shift = "content", self.content, self.content_start
-        raw_start, raw_end = part.raw_span(start - shift, stop - shift)
+        field, raw_start, raw_end = self._raw_span(start, stop)
         return Mention(field, raw_start, raw_end, self.article.field(field)[raw_start:raw_end])
+
+    def surface(self, start: int, stop: int) -> str:
+        """Return what the untouched field holds where ``text`` has a span."""
+        field, raw_start, raw_end = self._raw_span(start, stop)
+        return self.article.field(field)[raw_start:raw_end]
+
+    def _raw_span(self, start: int, stop: int) -> tuple[Field, int, int]:
+        if stop <= len(self.title.text):
+            return "title", *self.title.raw_span(start, stop)
+        shift = self.content_start
+        return "content", *self.content.raw_span(start - shift, stop - shift)

@@ -16,6 +16,7 @@ from pipeline.entities.features import Extractor, KeyCounts
 from pipeline.entities.features.extract import ArticleFeatures, load_counts, static_features, with_fitted
 from pipeline.entities.relevance import RelevanceStage, article_pairs, with_relevance
 from pipeline.entities.rerank import NumberRule, RerankStage, choose, distinct, ranking
+from pipeline.submission.clean import clean_name
 from pipeline.text import Document
 from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.modes import StageSet
@@ -33,7 +34,7 @@ class Ranking:
     probs: np.ndarray
     """float64 (n_candidates,): calibrated probability of being a core entity."""
     order: list[int]
-    """Rows, the best first; of several spellings of one name only the best."""
+    """Rows, the best first; of several spellings of one name, and of candidates written out alike, only the best."""
     chosen: list[int]
     """Rows of the answer, the best first."""
 
@@ -45,9 +46,21 @@ class Ranking:
 
 
 def order_and_choose(candidates: CandidateSet, probs: np.ndarray, rule: NumberRule) -> tuple[list[int], list[int]]:
-    """Return the rows from the best down, one for each name, and those that a rule chooses."""
+    """Return the rows from the best down, one for each name, and those that a rule chooses.
+
+    Two candidates may be written out alike: where one character stands for several ("㋀" for "1月"), or a comma goes.
+    What nothing visible is written of is left out.
+    """
     keys, firsts = candidates.keys, candidates.firsts
-    return list(distinct(ranking(probs, keys, firsts), keys)), choose(probs, keys, firsts, rule)
+    order: list[int] = []
+    written = {""}
+    for row in distinct(ranking(probs, keys, firsts), keys):
+        name = clean_name(candidates.surface(row))
+        if name not in written:
+            written.add(name)
+            order.append(row)
+    chosen = choose(probs[order], [keys[row] for row in order], firsts[order], rule)
+    return order, [order[place] for place in chosen]
 
 
 class EntityFinder:
