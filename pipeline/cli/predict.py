@@ -42,6 +42,9 @@ def predict(
     ] = False,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Stop at an article that cannot be answered, instead of leaving it empty.")
+    ] = False,
 ) -> None:
     """Write a submission for a file of articles.
 
@@ -56,7 +59,7 @@ def predict(
     if engine is Engine.RAY and inputs and (len(inputs) > 1 or _is_partitioned(inputs[0])):
         if details:
             raise ConfigError(f"--details {details}: the answers to parts hold the details", hint="leave it out")
-        typer.echo(_predict_parts(run, inputs, output, join, workers, limit, skip_bad_rows, resume))
+        typer.echo(_predict_parts(run, inputs, output, join, workers, limit, skip_bad_rows, resume, strict))
         return
     if join:
         raise ConfigError(f"--join {join}: only answers to parts are joined", hint="name the upload file by --output")
@@ -66,9 +69,10 @@ def predict(
     if not inputs:
         logger.info("input: %s", source)
     target = Path(output) if output else None
-    typer.echo(
-        str(write_predictions(run, source, target, details, workers, engine, limit, skip_bad_rows, resume=resume))
+    written = write_predictions(
+        run, source, target, details, workers, engine, limit, skip_bad_rows, resume=resume, strict=strict
     )
+    typer.echo(str(written))
 
 
 def write_predictions(
@@ -82,6 +86,7 @@ def write_predictions(
     skip_bad_rows: bool,
     *,
     resume: bool = False,
+    strict: bool = False,
 ) -> Path:
     """Answer the articles of a file as ``predict`` does, and return the upload file."""
     from itertools import islice
@@ -113,7 +118,7 @@ def write_predictions(
         for prediction in journal.done():
             writer.write(prediction)
         rest = islice(articles, journal.n_done, None)
-        predictions = predict_stream(run, rest, workers=workers, chunk_map=chunk_map)
+        predictions = predict_stream(run, rest, workers=workers, chunk_map=chunk_map, strict=strict)
         bar = tqdm(predictions, total=total, initial=journal.n_done, desc="predict", unit="article", disable=None)
         for prediction in bar:
             journal.note(prediction)
@@ -139,6 +144,7 @@ def _predict_parts(
     limit: int | None,
     skip_bad_rows: bool,
     resume: bool,
+    strict: bool,
 ) -> str:
     """Answer every part on Ray; return the upload file if they are joined, else the folder of answers."""
     from pipeline.artifacts import open_run, output_file
@@ -156,7 +162,7 @@ def _predict_parts(
     workers = workers or load_run_config(run.config).workers
     folder = output or str(SUBMISSIONS / run.name)
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
-    request = PartsRequest(run, inputs, folder, workers, limit, policy, resume)
+    request = PartsRequest(run, inputs, folder, workers, limit, policy, resume, strict)
     with started_ray(workers, for_data=True) as ray:
         parts = predict_parts(request, ray)
     if join is None:

@@ -34,6 +34,7 @@ from pipeline.submission.clean import clean_name
 from pipeline.text import default_segmenter
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor, Trace
 from pipeline.workflow.run_config import load_run_config
+from pipeline.workflow.unanswered import FailureLog
 
 SCHEMA_VERSION = 1
 
@@ -55,6 +56,8 @@ class ArticleRecord:
     rule: NumberRule
     facts: Facts
     terms: dict[str, int]
+    failure: str = ""
+    """Why the article could not be answered; its answer is empty then."""
 
 
 class Report:
@@ -99,7 +102,7 @@ class Analyst:
 
     def explain(self, article: Article) -> View:
         """Describe one labelled article in full."""
-        traces = self.predictor.trace([article])
+        traces = self.predictor.trace([article], strict=True)
         return self._article(traces[0], self._gold_probs(traces)[0], explain_next=True)[1]
 
     def _gold_probs(self, traces: Sequence[Trace]) -> list[Probs]:
@@ -140,6 +143,7 @@ class Analyst:
             rule=rule,
             facts=facts_of(article, outcome, self.known),
             terms=terms_of(trace.offered.words.forms, default_segmenter()),
+            failure=trace.failure,
         )
         return record, view
 
@@ -170,11 +174,12 @@ def explain_article(run: RunFolder, article: Article) -> View:
 
     Raises:
         ArtifactError: a model cannot be loaded.
+        PipelineError: the article cannot be answered.
     """
     if article.entities:
         return Analyst.load(run.path).explain(article)
     predictor = Predictor.load(run.path)
-    return article_view(predictor, predictor.trace([article])[0], explain_next=True)
+    return article_view(predictor, predictor.trace([article], strict=True)[0], explain_next=True)
 
 
 def _analyse_chunk(analyst: Analyst, chunk: list[Article]) -> list[tuple[ArticleRecord, View]]:
@@ -204,13 +209,15 @@ def build_report(
     stream = tqdm(
         analyse_stream(run, articles, workers=workers), total=len(articles), desc="report", unit="article", disable=None
     )
-    for record, view in stream:
-        # One string for a term of many articles: each comes from a worker as a copy.
-        shared = {seen.setdefault(term, term): count for term, count in record.terms.items()}
-        record.terms.clear()
-        record.terms.update(shared)
-        records.append(record)
-        spool.append(view)
+    with FailureLog() as failures:
+        for record, view in stream:
+            failures.add(record.news_id, record.failure)
+            # One string for a term of many articles: each comes from a worker as a copy.
+            shared = {seen.setdefault(term, term): count for term, count in record.terms.items()}
+            record.terms.clear()
+            record.terms.update(shared)
+            records.append(record)
+            spool.append(view)
     config = load_run_config(run.config)
     topic = topics([record.terms for record in records], seed=config.seed)
     figures = {

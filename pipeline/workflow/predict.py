@@ -28,6 +28,7 @@ from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.entity_finder import EntityFinder, Ranking
 from pipeline.workflow.modes import FUSED, StageSet
 from pipeline.workflow.run_config import load_run_config
+from pipeline.workflow.unanswered import FailureLog, answer_each
 
 CHUNK_SIZE = 32
 """Articles worked on together. Fixed: a batch's size could change the last bits of a probability."""
@@ -56,6 +57,8 @@ class Trace:
     """Every candidate, before pruning."""
     ranked: Ranking
     prediction: Prediction
+    failure: str = ""
+    """Why it could not be answered, in a word; the stages then saw an article without text."""
 
 
 @dataclass(frozen=True)
@@ -129,12 +132,33 @@ class Predictor:
             return (), ()
         return self.finder.extractor.dictionary, self.finder.extractor.gold_names.keys()
 
-    def predict(self, articles: Sequence[Article]) -> list[Prediction]:
-        """Answer each article: up to three entities with emotions, mentions and probabilities."""
-        return [trace.prediction for trace in self.trace(articles)]
+    def predict(self, articles: Sequence[Article], *, strict: bool = False) -> list[Prediction]:
+        """Answer each article: up to three entities with emotions, mentions and probabilities.
 
-    def trace(self, articles: Sequence[Article]) -> list[Trace]:
-        """Answer each article, and keep what every stage made of it."""
+        One that cannot be answered, whatever it holds, gets an empty answer and a warning; see ``trace``.
+        """
+        traces = self.trace(articles, strict=strict)
+        failures = FailureLog()
+        for trace in traces:
+            failures.add(trace.article.news_id, trace.failure)
+        return [trace.prediction for trace in traces]
+
+    def trace(self, articles: Sequence[Article], *, strict: bool = False) -> list[Trace]:
+        """Answer each article, and keep what every stage made of it.
+
+        Where some article cannot be answered, all are answered one by one: with networks the last digits of their
+        probabilities may then differ.
+
+        Args:
+            articles: what to answer.
+            strict: stop at an article that cannot be answered.
+
+        Raises:
+            PipelineError: ``strict``, and there is such an article; or none of very many can be answered.
+        """
+        return answer_each(self._trace, articles, strict=strict)
+
+    def _trace(self, articles: Sequence[Article]) -> list[Trace]:
         heard = self._listen(articles)
         offered = [self._offered(article, said) for article, said in zip(articles, heard, strict=True)]
         answers = [self._rank(candidates, said) for candidates, said in zip(offered, heard, strict=True)]
@@ -277,13 +301,24 @@ def _in_document(spans: Iterable[WeightedSpan], origin: Sequence[tuple[int, int,
 
 
 def predict_stream(
-    run: RunFolder, articles: Iterable[Article], *, workers: int, chunk_map: ChunkMap = map_chunks
+    run: RunFolder,
+    articles: Iterable[Article],
+    *,
+    workers: int,
+    chunk_map: ChunkMap = map_chunks,
+    strict: bool = False,
 ) -> Iterator[Prediction]:
-    """Yield the prediction of each article, in order; memory does not grow with the stream."""
-    return chunk_map(
-        _predict_chunk, articles, load=partial(Predictor.load, run.path), workers=workers, chunk_size=CHUNK_SIZE
-    )
+    """Yield the prediction of each article, in order; memory does not grow with the stream.
+
+    Warns of each article that cannot be answered, and of their number in the end; see ``Predictor.trace``.
+    """
+    work = partial(_predict_chunk, strict=strict)
+    load = partial(Predictor.load, run.path)
+    with FailureLog() as failures:
+        for prediction, failure in chunk_map(work, articles, load=load, workers=workers, chunk_size=CHUNK_SIZE):
+            failures.add(prediction.news_id, failure)
+            yield prediction
 
 
-def _predict_chunk(predictor: Predictor, chunk: list[Article]) -> list[Prediction]:
-    return predictor.predict(chunk)
+def _predict_chunk(predictor: Predictor, chunk: list[Article], *, strict: bool) -> list[tuple[Prediction, str]]:
+    return [(trace.prediction, trace.failure) for trace in predictor.trace(chunk, strict=strict)]

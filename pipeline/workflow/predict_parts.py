@@ -25,10 +25,11 @@ from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles, iter_jso
 from pipeline.errors import ArtifactError, ConfigError, DataError, PipelineError
 from pipeline.runtime.parallel import chunked
 from pipeline.runtime.ray_engine import enter_folder
-from pipeline.schema import Article, Prediction
+from pipeline.schema import Article
 from pipeline.submission import SubmissionWriter, chosen_of, details_line, read_details
 from pipeline.version import VERSION
-from pipeline.workflow.predict import CHUNK_SIZE, Predictor
+from pipeline.workflow.predict import CHUNK_SIZE, Predictor, Trace
+from pipeline.workflow.unanswered import FailureLog
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +53,8 @@ class PartsRequest:
     policy: BadRowPolicy = BadRowPolicy.STOP
     resume: bool = False
     """Keep the parts that the same request wrote before it was stopped."""
+    strict: bool = False
+    """Stop at an article that cannot be answered, instead of answering it with nothing."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,7 @@ def predict_parts(request: PartsRequest, ray: Any) -> list[Part]:
         DataError: there is no input, or it is malformed; the first part with malformed rows is named.
         ConfigError: the output cannot be written, or holds other files.
         ArtifactError: a worker cannot load the run.
-        PipelineError: a worker cannot be started.
+        PipelineError: a worker cannot be started, or an article cannot be answered and the request is strict.
     """
     folder = StoredFolder.at(request.output)
     files = {name: file for name, file in find_files(request.inputs).items() if not folder.holds(file)}
@@ -95,11 +98,13 @@ def predict_parts(request: PartsRequest, ray: Any) -> list[Part]:
     rest = [number for number, part in enumerate(parts) if not part.output.exists()]
     if len(rest) < len(parts):
         logger.info("%s: going on after %d of %d parts", folder.name, len(parts) - len(rest), len(parts))
-    worker = (request.run.path.resolve(), parts, request.policy)
-    with tqdm(total=parts[-1].stop, desc="predict", unit="article", disable=None) as bar:
+    worker = (request.run.path.resolve(), parts, request.policy, request.strict)
+    with FailureLog() as log, tqdm(total=parts[-1].stop, desc="predict", unit="article", disable=None) as bar:
         bar.update(parts[-1].stop - sum(parts[number].stop - parts[number].start for number in rest))
         try:
-            for number, _ in _map_on_ray(ray, rest, PartWorker, (Path.cwd(), *worker), request.workers):
+            for number, failures in _map_on_ray(ray, rest, PartWorker, (Path.cwd(), *worker), request.workers):
+                for news_id, failure in failures:
+                    log.add(news_id, failure)
                 bar.update(parts[number].stop - parts[number].start)
         except (KeyboardInterrupt, PipelineError):
             logger.warning("%s: finished parts are kept; go on with the same command and --resume", folder.name)
@@ -129,8 +134,10 @@ def join_parts(parts: Sequence[Part], target: Path) -> None:
 class PartWorker:
     """An actor of Ray Data; it loads the run once, with its first part."""
 
-    def __init__(self, folder: Path, run: Path, parts: Sequence[Part], policy: BadRowPolicy) -> None:
-        self._folder, self._run, self._parts, self._policy = folder, run, parts, policy
+    def __init__(
+        self, folder: Path, run: Path, parts: Sequence[Part], policy: BadRowPolicy, strict: bool = False
+    ) -> None:
+        self._folder, self._run, self._parts, self._policy, self._strict = folder, run, parts, policy, strict
 
     @cached_property
     def _predictor(self) -> Predictor:
@@ -141,21 +148,26 @@ class PartWorker:
         """Answer a part: read it, and write its answers."""
         return _reported(batch, self._answer)
 
-    def _answer(self, number: int) -> None:
+    def _answer(self, number: int) -> list[tuple[str, str]]:
+        """Return the newsId of each article that could not be answered, and why."""
         part = self._parts[number]
+        failures = []
         with part.output.writer() as file:
-            for prediction in self._predictions(part):
-                file.write(details_line(prediction, chosen_of(prediction)))
+            for trace in self._traces(part):
+                file.write(details_line(trace.prediction, chosen_of(trace.prediction)))
+                if trace.failure:
+                    failures.append((trace.article.news_id, trace.failure))
+        return failures
 
-    def _predictions(self, part: Part) -> Iterator[Prediction]:
+    def _traces(self, part: Part) -> Iterator[Trace]:
         if part.start == part.stop:
             return
         position = part.start - part.start % CHUNK_SIZE
         stop = part.stop + -part.stop % CHUNK_SIZE
         for chunk in chunked(_slice(self._parts, position, stop, self._policy), CHUNK_SIZE):
-            for prediction in self._predictor.predict(chunk):
+            for trace in self._predictor.trace(chunk, strict=self._strict):
                 if part.start <= position < part.stop:
-                    yield prediction
+                    yield trace
                 position += 1
 
 
