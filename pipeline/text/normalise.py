@@ -22,6 +22,8 @@ _SPECIAL = re.compile(
     r"|(?P<tag></?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>]{0,300})?/?>)"
     r"|(?P<reference>&(?:amp;)*(?:\#[0-9]{1,7}|\#[xX][0-9a-fA-F]{1,6}|[a-zA-Z][a-zA-Z0-9]{1,31});)"
 )
+_ESCAPED_AGAIN = re.compile(r"&(?:amp;)+(?=.)")
+"""All but the last name of a reference."""
 _BLANKS = re.compile(r"\s+")
 _TRAILING_STOP = ".,;:!?)]'"
 
@@ -116,6 +118,7 @@ def _add_plain(raw: str, start: int, stop: int, forms: list[str], starts: list[i
 
 def _decode_reference(reference: str) -> str:
     """Decode an HTML reference, also one that was escaped more than once (``&amp;nbsp;``)."""
+    reference = _ESCAPED_AGAIN.sub("&", reference)  # at once: a pass over the rest for each would be quadratic
     decoded = html.unescape(reference)
     while decoded != reference and _SPECIAL.fullmatch(decoded):
         reference, decoded = decoded, html.unescape(decoded)

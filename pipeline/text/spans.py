@@ -7,6 +7,7 @@ reading, which takes such remains for entities, exists for comparison with tools
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,12 +170,15 @@ class TagScheme:
 
 def choose_spans(spans: Iterable[Span]) -> tuple[list[Span], list[Span]]:
     """Return a set of spans without overlap, the longest first (the earlier at a tie), in order; and the others."""
-    kept: list[Span] = []
+    kept: list[Span] = []  # in order: of those that begin before a span's stop, only the last can reach into it
     beaten: list[Span] = []
     for span in sorted(spans, key=lambda span: (span.start - span.stop, span)):
-        free = all(span.stop <= other.start or other.stop <= span.start for other in kept)
-        (kept if free else beaten).append(span)
-    return sorted(kept), beaten
+        place = bisect_left(kept, span.stop, key=lambda other: other.start)
+        if place == 0 or kept[place - 1].stop <= span.start:
+            insort(kept, span)
+        else:
+            beaten.append(span)
+    return kept, beaten
 
 
 def _tag(prefix: str, label: str) -> str:

@@ -14,7 +14,7 @@ import pytest
 
 from pipeline.artifacts import StoredFolder, open_run
 from pipeline.data.read import BadRowPolicy, iter_articles
-from pipeline.errors import ConfigError, DataError
+from pipeline.errors import ConfigError, DataError, PipelineError
 from pipeline.runtime.ray_engine import ADDRESS, started_ray
 from pipeline.submission import SubmissionWriter
 from pipeline.workflow import predict_parts as module
@@ -159,14 +159,14 @@ def test_answers_do_not_depend_on_the_cut(
     folder: Path, lines: list[bytes], cuts: list[int], local_map: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[tuple[str, ...]] = []
-    answer = module.Predictor.predict
+    answer = module.Predictor.trace
 
-    def noted(self, articles):
+    def noted(self, articles, **options):
         seen.append(tuple(article.news_id for article in articles))
-        return answer(self, articles)
+        return answer(self, articles, **options)
 
     upload, table, details = answer_one_file(folder, lines)
-    monkeypatch.setattr(module.Predictor, "predict", noted)
+    monkeypatch.setattr(module.Predictor, "trace", noted)
     write_parts(folder, lines, cuts)
     parts = predict_parts(request_of(folder), ray=None)
     assert b"".join(Path(part.output.path).read_bytes() for part in parts) == details
@@ -198,11 +198,11 @@ def test_an_interrupted_job_goes_on(
     write_parts(folder, lines, [10, 40])
     answer, asked = PartWorker._answer, []
 
-    def interrupted(self: PartWorker, number: int) -> None:
+    def interrupted(self: PartWorker, number: int) -> list[tuple[str, str]]:
         asked.append(number)
         if asked == [0, 1]:
             raise KeyboardInterrupt
-        answer(self, number)
+        return answer(self, number)
 
     monkeypatch.setattr(PartWorker, "_answer", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -216,6 +216,35 @@ def test_an_interrupted_job_goes_on(
     assert asked == [0, 1, 1, 2]
     assert b"".join(Path(part.output.path).read_bytes() for part in parts) == details
     assert (folder / "answers/_SUCCESS").exists()
+
+
+def test_an_article_that_cannot_be_answered_ends_nothing(
+    folder: Path,
+    lines: list[bytes],
+    local_map: None,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    write_parts(folder, lines, [3])
+    offered = module.Predictor._offered
+    bad = "tiny002"
+
+    def fail(self, article, heard):
+        if article.news_id == bad and article.content:
+            raise IndexError("planted")
+        return offered(self, article, heard)
+
+    monkeypatch.setattr(module.Predictor, "_offered", fail)
+    predict_parts(request_of(folder), ray=None)
+    third = (folder / "answers/part-00.jsonl").read_text().splitlines()[2]
+    assert f'"{bad}"' in third
+    assert '"entities": []' in third
+    assert caplog.messages[-2:] == [
+        f"article {bad!r} cannot be answered, its answer is empty (IndexError: planted)",
+        "articles that could not be answered: 1",
+    ]
+    with pytest.raises(PipelineError, match=f"article {bad!r} cannot be answered: IndexError: planted"):
+        predict_parts(request_of(folder, "strict", strict=True), ray=None)
 
 
 def test_an_output_that_holds_files_is_left_alone(folder: Path, lines: list[bytes], local_map: None) -> None:

@@ -10,7 +10,7 @@ from pipeline.text.segment import default_segmenter
 _CHINESE = "\u3400-\u4dbf\u4e00-\u9fff"
 _PART = re.compile(
     rf"[{_CHINESE}]+"
-    r"|[^\W\d_]+?(?=n't\b)|n't\b"  # do n't, as vectors of English have it
+    rf"|[^\W\d_{_CHINESE}]+?(?=n't\b)|n't\b"  # do n't, as vectors of English have it
     r"|'(?:s|re|ve|ll|d|m)\b"
     rf"|\d+(?:[.,]\d+)*|[^\W\d_{_CHINESE}]+(?:-[^\W\d_{_CHINESE}]+)*"
     r"|\S",
