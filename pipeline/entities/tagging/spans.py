@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush
 
 import numpy as np
 
@@ -112,9 +113,50 @@ def _rivals(starts: np.ndarray, stops: np.ndarray, prob_of: Mapping[tuple[int, i
     """Return for each mention the best score of another span that overlaps it, 0 where none does."""
     if not prob_of:
         return np.zeros(len(starts))
-    others = np.array(list(prob_of), dtype=np.int64)
-    first, last = others[:, 0], others[:, 1]
-    overlaps = (first < stops[:, None]) & (last > starts[:, None])
-    same = (first == starts[:, None]) & (last == stops[:, None])
-    scores: np.ndarray = np.where(overlaps & ~same, np.array(list(prob_of.values())), 0.0).max(1)
-    return scores
+    spans = sorted(prob_of)
+    firsts = np.array([first for first, _ in spans], dtype=np.int64)
+    probs = np.array([prob_of[span] for span in spans])
+    place_of = {span: place for place, span in enumerate(spans)}
+    # Those that begin inside the mention, less the mention itself, which splits them into two ranges ...
+    low, high = np.searchsorted(firsts, starts), np.searchsorted(firsts, stops)
+    own = np.array([place_of.get(span, -1) for span in zip(starts.tolist(), stops.tolist(), strict=True)])
+    stop = np.where(own < 0, high, own)
+    inside = np.maximum(_range_maxima(probs, low, stop), _range_maxima(probs, np.where(own < 0, high, own + 1), high))
+    # ... and those that began before it and have not ended.
+    return np.maximum(inside, _open_maxima(spans, probs, starts))
+
+
+def _range_maxima(values: np.ndarray, lows: np.ndarray, highs: np.ndarray) -> np.ndarray:
+    """Return the largest of ``values[low:high]`` for each range, 0 where it is empty; no value is negative."""
+    found = np.zeros(len(lows))
+    lengths = highs - lows
+    longest = int(lengths.max(initial=0))
+    best, width = values, 1  # best[i] is the largest of values[i : i + width]
+    while width <= longest:
+        rows = np.flatnonzero((lengths >= width) & (lengths < 2 * width))
+        found[rows] = np.maximum(best[lows[rows]], best[highs[rows] - width])
+        best, width = np.maximum(best[:-width], best[width:]), 2 * width
+    return found
+
+
+def _open_maxima(spans: Sequence[tuple[int, int]], probs: np.ndarray, places: np.ndarray) -> np.ndarray:
+    """Return the largest score of a span that begins before each place and stops after it, 0 where there is none.
+
+    Args:
+        spans: half-open, in order.
+        probs: of the spans.
+        places: in any order.
+    """
+    found = np.zeros(len(places))
+    waiting: list[tuple[float, int]] = []  # the best first; those that have stopped go when they come to the top
+    entered = 0
+    for row in np.argsort(places, kind="stable").tolist():
+        place = int(places[row])
+        while entered < len(spans) and spans[entered][0] < place:
+            heappush(waiting, (-float(probs[entered]), spans[entered][1]))
+            entered += 1
+        while waiting and waiting[0][1] <= place:
+            heappop(waiting)
+        if waiting:
+            found[row] = -waiting[0][0]
+    return found
