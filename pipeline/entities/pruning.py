@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from threadpoolctl import threadpool_limits
 
 from pipeline.entities.candidates import CandidateSet, Source
 from pipeline.entities.tagging import tagger_columns
@@ -76,7 +77,8 @@ class Pruner:
         gold = np.concatenate(labels)
         if gold.min() == gold.max():
             return cls(np.zeros(len(COLUMNS)))
-        model = LogisticRegression(max_iter=1000).fit((stacked - stacked.mean(axis=0)) / scale, gold)
+        with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
+            model = LogisticRegression(max_iter=1000).fit((stacked - stacked.mean(axis=0)) / scale, gold)
         return cls(model.coef_[0] / scale)
 
     def keep(self, candidates: CandidateSet, segmenter: Segmenter, limit: int) -> CandidateSet:
