@@ -125,3 +125,14 @@ def test_groups_do_not_depend_on_the_order(data: st.DataObject) -> None:
     for index in order:
         shuffled.add(f"{index:02}", texts[index][0][:8], texts[index][0] + texts[index][1])
     assert [order[group] for group in shuffled.groups()] == [straight.groups()[index] for index in order]
+
+
+def test_a_copy_is_found_although_others_stand_between_in_every_shingle() -> None:
+    """Each shingle of the story stands in an article that lies between the copies, so none has them side by side.
+
+    The texts are so short that every shingle is in their sketches; a third of the story joins nothing.
+    """
+    story = invented_text(11, 60)
+    between = [("", story[start : start + 24] + invented_text(20 + start, 44)) for start in (0, 18, 36)]
+    assert all(len(sketch(text).hashes) == len(text) - 5 for _, text in [("", story), *between])
+    assert grouped(("", story), *between, ("", story)) == [0, 1, 2, 3, 0]
