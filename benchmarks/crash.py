@@ -27,7 +27,7 @@ from pathlib import Path
 from pipeline.artifacts import RunFolder, read_json, sha256_file
 
 ROOT = Path(__file__).resolve().parents[1]
-TINY = ROOT / "tests" / "data" / "tiny.jsonl"
+TINY = ROOT / "tests" / "files" / "tiny.jsonl"
 N_TRAIN = 44
 COPIES = 6
 """Of each tiny article in the input, so that a prediction lasts for seconds."""

@@ -20,7 +20,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-TINY = ROOT / "tests" / "data" / "tiny.jsonl"
+TINY = ROOT / "tests" / "files" / "tiny.jsonl"
 OUTPUTS = ("answer.txt", "answer.csv", "answer.jsonl")
 
 
