@@ -79,7 +79,7 @@ def plant(fault: Fault, folder: Path) -> str:
     return content
 
 
-def tests_fail(tests: Sequence[str], folder: Path) -> str | None:
+def first_failure(tests: Sequence[str], folder: Path) -> str | None:
     """Run test files of the copy up to their first failure; return what failed, None if nothing did."""
     command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     env = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -115,13 +115,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         copy_program(folder)
         for fault in faults:  # found before hours of tests
             (folder / "pipeline" / fault.module).write_text(plant(fault, folder), encoding="utf-8")
-        if failed := tests_fail(sorted({test for fault in faults for test in fault.tests}), folder):
+        if failed := first_failure(sorted({test for fault in faults for test in fault.tests}), folder):
             print(f"without any fault: {failed}")
             return 1
         for fault in faults:
             start = time.perf_counter()
             before = plant(fault, folder)
-            failed = tests_fail(fault.tests, folder)
+            failed = first_failure(fault.tests, folder)
             (folder / "pipeline" / fault.module).write_text(before, encoding="utf-8")
             results.append((fault, failed))
             said = failed or "NOT NOTICED"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.planted_faults import Fault, plant, read_faults, table, tests_fail
+from benchmarks.planted_faults import Fault, first_failure, plant, read_faults, table
 from tests.support.paths import ROOT
 
 FAULTS = read_faults()
@@ -42,8 +42,8 @@ def test_planting_refuses_what_stands_there_twice(tmp_path: Path) -> None:
 def test_failing_tests_are_named(tmp_path: Path) -> None:
     (tmp_path / "test_good.py").write_text("def test_good():\n    assert True\n", encoding="utf-8")
     (tmp_path / "test_bad.py").write_text("def test_bad():\n    assert False\n", encoding="utf-8")
-    assert tests_fail(["test_good.py"], tmp_path) is None
-    assert tests_fail(["test_good.py", "test_bad.py"], tmp_path) == "FAILED test_bad.py::test_bad"
+    assert first_failure(["test_good.py"], tmp_path) is None
+    assert first_failure(["test_good.py", "test_bad.py"], tmp_path) == "FAILED test_bad.py::test_bad"
 
 
 def test_the_table_counts_by_part() -> None:

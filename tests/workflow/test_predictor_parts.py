@@ -63,7 +63,7 @@ class Joint:
 
 def predictor(*parts: str, ranking: str = "own") -> Predictor:
     stand_ins: dict[str, Any] = {"finder": Finder(), "joint": Joint(), "sentiment": Sentiment()}
-    config = load_config(preset="tiny", overrides=["mode=fused", f"joint.ranking={ranking}"])
+    config = load_config(preset="tiny", overrides=["mode=fused", "tagger.name=lstm", f"joint.ranking={ranking}"])
     return Predictor(config, rule=RULE, **{name: stand_ins[name] for name in parts})
 
 
