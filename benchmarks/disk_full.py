@@ -61,7 +61,7 @@ def main() -> int:
         copies = [row | {"newsId": f"{row['newsId']}-{number}"} for number in range(3) for row in rows]
         input_file.write_text("".join(f"{json.dumps(row)}\n" for row in copies), encoding="utf-8")
         train = ["train", "--preset", "tiny", "--set", "workers=1", "--train", str(train_file), "--run", "r"]
-        predict = ["predict", "--run", "r", "--input", str(input_file), "--workers", "1"]
+        predict = ["predict", "--force", "--run", "r", "--input", str(input_file), "--workers", "1"]
         predict += ["--output", OUTPUTS[0], "--details", OUTPUTS[2]]
         codes = [run(Path(name), *command)[0] for command in (train, predict)]
         expected = [(Path(name) / output).read_bytes() for output in OUTPUTS]

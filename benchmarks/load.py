@@ -175,7 +175,7 @@ def main() -> int:
             faults += [str(problem) for problem in problems[:3]]
             faults += report_memory(done, options.articles)
             left = sorted(path.name for path in folder.iterdir())
-            if left != ["answer.csv", "answer.txt", "input.jsonl"]:
+            if left != [".answer.txt.json", "answer.csv", "answer.txt", "input.jsonl"]:
                 faults.append(f"files left over: {left}")
         if options.compare and not done.code:
             again = watch([*arguments, "--output", str(folder / "again.txt")], folder / ".again.txt.part")

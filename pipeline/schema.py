@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
@@ -22,6 +25,39 @@ class Emotion(StrEnum):
 
 
 EMOTIONS: tuple[Emotion, ...] = tuple(Emotion)
+
+
+def emotion_of(label: object) -> Emotion | None:
+    """Return the emotion that a label of any file means, in whatever case and with blanks around it; None: none."""
+    name = label.strip().upper() if isinstance(label, str) else None
+    return next((emotion for emotion in EMOTIONS if emotion == name), None)
+
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def news_id_fault(news_id: str) -> str | None:
+    """Return what keeps a newsId from standing in a file, None where nothing does; readers and writers ask this."""
+    if not news_id.strip():
+        return "is empty"
+    if "\t" in news_id or news_id.splitlines() != [news_id]:
+        return "holds a tab or line break"
+    if news_id.startswith("\ufeff"):
+        return "starts with a byte order mark"
+    if _LONE_SURROGATE.search(news_id):
+        return "holds a lone surrogate"
+    return None
+
+
+def occurrence_keys(ids: Iterable[str]) -> Iterator[str]:
+    """Yield a key for each newsId: the id itself, and from its second time on its number behind a tab (no id has one).
+
+    So the k-th row of an id in one file stands beside its k-th row in another.
+    """
+    times: Counter[str] = Counter()
+    for news_id in ids:
+        times[news_id] += 1
+        yield news_id if times[news_id] == 1 else f"{news_id}\t{times[news_id]}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,32 +17,40 @@ from pipeline.cli.files import MODELS, SUBMISSIONS, default_train, distinct_outp
 from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
 from pipeline.cli.predict import write_predictions
 from pipeline.cli.program import program_name
+from pipeline.cli.say import STDOUT, EscapingFormatter, say, write_json
 from pipeline.errors import DataError
 
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
+    from pipeline.data.read import ReadReport
     from pipeline.workflow.train import TrainRequest
 
 logger = logging.getLogger("pipeline.cli")
 
 
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Also write every figure as JSON; - prints JSON in place of the text.", metavar="FILE"),
+]
+
+
 def audit(
     files: Annotated[list[Path], typer.Argument(help="JSON lines, plain or .gz.", metavar="FILE...")],
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write the figures as JSON.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Say what is in the data and what is wrong with it.
 
     Example: python run.py audit data/sample/train.jsonl data/sample/test.jsonl
     """
-    from pipeline.artifacts import atomic_write_json
     from pipeline.data.audit import audit as audit_files
     from pipeline.data.audit import format_audit
 
     report = audit_files(files)
-    typer.echo(format_audit(report))
+    if json_file != STDOUT:
+        say(format_audit(report))
     if json_file:
         distinct_outputs(json_file, inputs=tuple(files))
-        atomic_write_json(json_file, report.to_dict())
+        write_json(json_file, report.to_dict())
 
 
 def train(
@@ -74,24 +83,47 @@ def train(
     if train_files is None:
         logger.info("training file: %s", files[0])
     if dry_run:
-        _plan(files, preset, config, overrides or [], limit, skip_bad_rows)
+        _plan(files, dev, preset, config, overrides or [], limit, skip_bad_rows)
         return
     trained = _train(files, dev, preset, config, overrides or [], run, resume, limit, skip_bad_rows, engine)
-    typer.echo(str(trained.path))
+    say(str(trained.path))
 
 
 def _plan(
-    files: list[Path], preset: str, file: Path | None, overrides: list[str], limit: int | None, skip_bad_rows: bool
+    files: list[Path],
+    dev: Path | None,
+    preset: str,
+    file: Path | None,
+    overrides: list[str],
+    limit: int | None,
+    skip_bad_rows: bool,
 ) -> None:
     from pipeline.config import load_config
 
     config = load_config(preset=preset, file=file, overrides=overrides)
+    _read_through([*files, *([dev] if dev else [])], skip_bad_rows)
 
     from pipeline.workflow.dry_run import plan_training
     from pipeline.workflow.train import TrainRequest
 
-    plan = plan_training(TrainRequest(files, config, limit=limit, skip_bad_rows=skip_bad_rows))
-    typer.echo("\n".join(plan.lines()))
+    plan = plan_training(TrainRequest(files, config, dev, limit=limit, skip_bad_rows=skip_bad_rows))
+    say("\n".join(plan.lines()))
+
+
+def _read_through(files: list[Path], skip_bad_rows: bool) -> None:
+    """Find malformed rows before imports that take seconds.
+
+    Raises:
+        DataError: a file cannot be read, or holds one.
+    """
+    from pipeline.data.read import BadRowPolicy, iter_articles
+
+    for path in files:
+        if not path.exists():
+            raise DataError(f"{path}: no such file")
+    for path in files:
+        for _ in iter_articles(path, labelled=True, policy=BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP):
+            pass
 
 
 def _train(
@@ -109,9 +141,7 @@ def _train(
     from pipeline.config import load_config
 
     config = load_config(preset=preset, file=config_file, overrides=overrides)
-    for path in (*files, *([dev] if dev else [])):
-        if not path.exists():
-            raise DataError(f"{path}: no such file")
+    _read_through([*files, *([dev] if dev else [])], skip_bad_rows)
 
     from pipeline.artifacts import new_run_name, newest_unfinished
     from pipeline.workflow.train import TrainRequest
@@ -164,7 +194,7 @@ def _report_training(figures: dict[str, Any]) -> None:
 def _log_file(path: Path) -> Iterator[None]:
     """Keep a copy of every message in the run folder."""
     handler = _LogFile(path, encoding="utf-8", delay=True)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    handler.setFormatter(EscapingFormatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     logging.getLogger("pipeline").addHandler(handler)
     try:
         yield
@@ -184,52 +214,73 @@ class _LogFile(logging.FileHandler):
 def check(
     submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
     input_file: Annotated[Path, typer.Option("--input", help="The articles it answers.", metavar="FILE")],
+    skip_bad_rows: SkipBadRows = False,
 ) -> None:
     """Check an upload file against its articles; every problem by line; exit code 3 if there is any.
 
     Example: python run.py check --submission submissions/first.txt --input data/sample/test.jsonl
     """
-    if _check(submission, input_file):
+    if _check(submission, input_file, skip_bad_rows):
         raise typer.Exit(DataError.exit_code)
 
 
-def _check(submission: Path, source: Path) -> bool:
+def _check(submission: Path, source: Path, skip_bad_rows: bool = False) -> bool:
     """Print every problem; return whether there was one."""
-    from pipeline.data.read import iter_articles
+    from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles
     from pipeline.submission import check_submission
 
-    problems = check_submission(submission, _ids(iter_articles(source, labelled=False)))
-    for problem in problems:
-        typer.echo(str(problem))
-    typer.echo(f"{submission}: {len(problems)} problem(s)" if problems else f"{submission}: valid")
-    return bool(problems)
+    policy, report = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP, ReadReport()
+    ids = [article.news_id for article in iter_articles(source, labelled=False, policy=policy, report=report)]
+    _warn(source, report)
+    problems = check_submission(submission, ids)
+    if not problems:
+        say(f"{submission}: valid")
+        return False
+    with suppress(BrokenPipeError):  # a reader that had enough of them changes nothing of the answer
+        for problem in problems:
+            say(str(problem))
+        say(f"{submission}: {len(problems)} problem(s)")
+    return True
 
 
-def _ids(articles: Iterable[Any]) -> list[str]:
-    return [article.news_id for article in articles]
+def _warn(path: Path, report: ReadReport, consequence: str = "") -> None:
+    """Tell what reading a file found."""
+    repeated = report.repeats.warning(consequence) if report.repeats else None
+    for warning in (*report.warnings(), *([repeated] if repeated else [])):
+        logger.warning("%s: %s", path, warning)
 
 
 def evaluate(
     gold: Annotated[Path, typer.Option(help="Labelled articles.", metavar="FILE")],
     submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
-    json_file: Annotated[Path | None, typer.Option("--json", help="Also write every figure as JSON.")] = None,
+    json_file: JsonFile = None,
+    skip_bad_rows: SkipBadRows = False,
 ) -> None:
     """Score an upload file against labelled articles.
 
+    Where newsIds occur again, the second row of an id is scored with its second line, and so on.
+
     Example: python run.py evaluate --gold data/sample/test.jsonl --submission submissions/first.txt
     """
-    from pipeline.artifacts import atomic_write_json
-    from pipeline.data.read import iter_articles
+    from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles
+    from pipeline.data.repeats import RepeatedIds
     from pipeline.metric import evaluate as score
     from pipeline.metric import format_evaluation
+    from pipeline.schema import occurrence_keys
     from pipeline.submission import read_submission
 
-    articles = {article.news_id: article.entities or () for article in iter_articles(gold, labelled=True)}
-    evaluation = score(articles, read_submission(submission))
-    typer.echo(format_evaluation(evaluation))
+    report = ReadReport(repeats=RepeatedIds())
+    policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
+    articles = list(iter_articles(gold, labelled=True, policy=policy, report=report))
+    _warn(gold, report, "the second row of an id is scored with its second line, and so on")
+    ids = [article.news_id for article in articles]
+    wanted = dict(zip(occurrence_keys(ids), (article.entities or () for article in articles), strict=True))
+    evaluation = score(wanted, read_submission(submission, Counter(ids)))
+    if json_file != STDOUT:
+        say(format_evaluation(evaluation))
     if json_file:
         distinct_outputs(json_file, inputs=(gold, submission))
-        atomic_write_json(json_file, evaluation.to_dict())
+        write_json(json_file, evaluation.to_dict())
 
 
 def demo(
@@ -247,21 +298,21 @@ def demo(
     audit([train_file, dev_file, test_file])
     _headline("train")
     run = _train([train_file], dev_file, preset, None, [], new_run_name(f"demo-{preset}"), False, None, False)
-    typer.echo(f"run folder: {run.path}")
+    say(f"run folder: {run.path}")
     _headline("predict")
     details = SUBMISSIONS / f"{run.name}.details.jsonl"
     submission = write_predictions(run.name, test_file, None, details, None, Engine.LOCAL, None, False)
-    typer.echo(f"upload file: {submission}\ntable: {submission.with_suffix('.csv')}\ndetails: {details}")
+    say(f"upload file: {submission}\ntable: {submission.with_suffix('.csv')}\ndetails: {details}")
     _headline("check")
     failed = _check(submission, test_file)
     _headline("evaluate")
     evaluate(test_file, submission, run.path / "report" / "test.json")
-    typer.echo(f"figures: {run.path / 'report' / 'test.json'}")
+    say(f"figures: {run.path / 'report' / 'test.json'}")
     _headline("report")
-    typer.echo(report_paths(write_report(run.name, test_file)))
+    say(report_paths(write_report(run.name, test_file)))
     if failed:
         raise typer.Exit(DataError.exit_code)
 
 
 def _headline(title: str) -> None:
-    typer.echo(f"\n== {title} ==")
+    say(f"\n== {title} ==")

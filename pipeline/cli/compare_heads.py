@@ -12,6 +12,7 @@ import typer
 
 from pipeline.cli.files import distinct_outputs
 from pipeline.cli.options import Set
+from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def heads(
         if json_file:
             logger.warning("trainings finished so far are kept in %s; the same command goes on with them", json_file)
         raise
-    typer.echo(text_table(table))
+    say(text_table(table))
     if markdown:
         atomic_write_text(markdown, markdown_table(table))
     _show_attention(comparison, kept, color)

@@ -11,6 +11,7 @@ import typer
 
 from pipeline.cli.files import MODELS, distinct_outputs
 from pipeline.cli.options import Limit, Set
+from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
 logger = logging.getLogger("pipeline.cli")
@@ -73,7 +74,7 @@ def modes(
                 requests.append(TrainRequest(train_files, options, None, limit, command=command, preset=preset))
         finished = train_modes(requests, MODELS, name=run or new_run_name(f"compare-{preset}"), resume=resume)
     comparison = compare_trained(finished, data)
-    typer.echo(comparison.to_markdown())
+    say(comparison.to_markdown())
     if json_file:
         atomic_write_json(json_file, comparison.to_dict())
     if markdown:

@@ -8,8 +8,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.files import MODELS, distinct_outputs
+from pipeline.cli.files import chosen_run, distinct_outputs
 from pipeline.cli.options import Limit, Workers
+from pipeline.cli.say import STDOUT, say, write_json
 
 
 def runs(
@@ -17,7 +18,8 @@ def runs(
     other: Annotated[str, typer.Option(help="Run under models/ that may be better.", metavar="NAME")],
     gold: Annotated[Path, typer.Option(help="Labelled articles that neither was trained on.", metavar="FILE")],
     json_file: Annotated[
-        Path | None, typer.Option("--json", help="Also write figures and every changed article.", metavar="FILE")
+        Path | None,
+        typer.Option("--json", help="Also write figures and every changed article; - prints.", metavar="FILE"),
     ] = None,
     limit: Limit = None,
     workers: Workers = None,
@@ -26,11 +28,10 @@ def runs(
 
     Example: python run.py compare runs --run first --other second --gold data/sample/test.jsonl
     """
-    from pipeline.artifacts import atomic_write_json, open_run
     from pipeline.data.read import iter_articles
 
     articles = list(islice(iter_articles(gold, labelled=True), limit))
-    base, candidate = (open_run(MODELS, name) for name in (run, other))
+    base, candidate = (chosen_run(name) for name in (run, other))
     if json_file is not None:
         distinct_outputs(json_file, inputs=(gold,))
 
@@ -40,6 +41,7 @@ def runs(
 
     n_workers = workers or load_run_config(base.config).workers
     figures, changed = compare_runs(base, candidate, articles, workers=n_workers)
-    typer.echo(comparison_text(figures, changed))
+    if json_file != STDOUT:
+        say(comparison_text(figures, changed))
     if json_file is not None:
-        atomic_write_json(json_file, {**figures, "changed": changed})
+        write_json(json_file, {**figures, "changed": changed})

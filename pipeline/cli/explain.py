@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.files import MODELS, distinct_outputs
+from pipeline.cli.files import chosen_run, distinct_outputs
 from pipeline.cli.options import RunName
 from pipeline.cli.report import Lang, Language
+from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
@@ -37,22 +38,20 @@ def explain(
     article = _article(title, content, news_id, input_file)
     distinct_outputs(out, inputs=(input_file,) if input_file else ())
 
-    from pipeline.artifacts import open_run
-
-    chosen = open_run(MODELS, run)
+    chosen = chosen_run(run)
     logger.info("run: %s, preset %s", chosen.path, chosen.preset)
 
     from pipeline.report.build import explain_article
     from pipeline.report.terminal import article_text
 
     view = explain_article(chosen, article)
-    typer.echo(article_text(view))
+    say(article_text(view))
     if out is not None:
         from pipeline.artifacts import atomic_write_text
         from pipeline.report.html import explain_html
 
         atomic_write_text(out, explain_html(view, lang=lang.value))
-        typer.echo(str(out))
+        say(str(out))
 
 
 def _article(title: str | None, content: str | None, news_id: str | None, source: Path | None) -> Article:

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from pipeline.errors import ConfigError, DataError
+from pipeline.cli.program import SCRIPT
+from pipeline.errors import ArtifactError, ConfigError, DataError
+
+if TYPE_CHECKING:
+    from pipeline.artifacts import RunFolder
 
 SAMPLES = (
     Path(__file__).resolve().parents[2] / "data" / "sample",
@@ -16,33 +21,53 @@ OFFICIAL_TRAIN = Path("data/coreEntityEmotion_train.txt")
 OFFICIAL_TEST = Path("data/coreEntityEmotion_test_stage1.txt")
 MODELS = Path("models")
 SUBMISSIONS = Path("submissions")
+N_RUNS_NAMED = 5
+"""Where a run is not there: of those that are."""
 
 
 def default_train() -> Path:
-    """Return the official training file where it exists, else the sample's.
+    """Return the official training file; the sample is taken by ``demo`` alone, or where it is named.
 
     Raises:
-        DataError: neither is there.
+        DataError: it is not there.
     """
-    return _official_or_sample(OFFICIAL_TRAIN, "train.jsonl", option="--train")
+    return _official(OFFICIAL_TRAIN, option="--train")
 
 
 def default_input() -> Path:
-    """Return the official test file where it exists, else the sample's.
+    """Return the official test file; see ``default_train``.
 
     Raises:
-        DataError: neither is there.
+        DataError: it is not there.
     """
-    return _official_or_sample(OFFICIAL_TEST, "test.jsonl", option="--input")
+    return _official(OFFICIAL_TEST, option="--input")
 
 
-def _official_or_sample(official: Path, name: str, *, option: str) -> Path:
-    if official.is_file():
-        return official
-    try:
-        return sample(name)
-    except ConfigError as error:
-        raise DataError(f"{official}: no such file", hint=f"name a file of articles by {option} FILE") from error
+def _official(path: Path, *, option: str) -> Path:
+    if not path.is_file():
+        hint = f"name a file of articles by {option} FILE; {SCRIPT} demo shows all on the sample"
+        raise DataError(f"{path}: no such file", hint=hint)
+    return path
+
+
+def chosen_run(name: str | None) -> RunFolder:
+    """Open the run of that name, or the newest finished one.
+
+    Raises:
+        ConfigError: the name is not one a run can have.
+        ArtifactError: there is no such run (the newest there are named), or it is unfinished or not as saved.
+    """
+    from pipeline.artifacts import open_run, validate_run_name
+
+    if name is not None and not (path := MODELS / validate_run_name(name)).is_dir() and (there := _newest_runs()):
+        raise ArtifactError(f"{path}: no such run folder", hint=f"the newest runs there: {', '.join(there)}")
+    return open_run(MODELS, name)
+
+
+def _newest_runs() -> list[str]:
+    """Return the names of finished runs, the newest first, at most ``N_RUNS_NAMED``."""
+    manifests = sorted(MODELS.glob("*/manifest.json"), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    return [path.parent.name for path in manifests[:N_RUNS_NAMED]]
 
 
 def sample(name: str) -> Path:

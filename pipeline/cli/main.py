@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import logging
 import os
+import re
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from types import FrameType
 from typing import Annotated, Any
 
@@ -22,6 +25,7 @@ from pipeline.cli.explain import explain
 from pipeline.cli.predict import predict
 from pipeline.cli.program import as_started, program_name
 from pipeline.cli.report import report
+from pipeline.cli.say import EscapingFormatter, escaped
 from pipeline.cli.tag import tag
 from pipeline.cli.tune import tune
 from pipeline.errors import ConfigError, PipelineError
@@ -29,6 +33,9 @@ from pipeline.runtime.processes import follow, is_main, joined, n_processes
 
 EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
+EXIT_CLOSED_PIPE = 141
+"""As a shell has it for a process that SIGPIPE ended."""
+SKIP_OPTION = "--skip-bad-rows"
 SHARED = "train"
 """The command that several processes may work on (``pipeline.runtime.processes``)."""
 
@@ -44,7 +51,6 @@ for command in (demo, audit, train, predict, check, evaluate, report, explain, t
     app.command()(command)
 app.add_typer(compare, name="compare")
 app.add_typer(tag, name="tag")
-app.add_typer(compare, name="compare")
 
 
 def _show_version(asked: bool) -> None:
@@ -73,10 +79,29 @@ def options(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code (0, 1 bug, 2 usage, 3 data, 4 artifact, 130 interrupted)."""
-    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    """Run the command line and return the exit code.
+
+    It is 0, 1 bug, 2 usage, 3 data, 4 artifact, 130 interrupted, 141 output that nobody read to its end.
+    """
     _prepare_streams()
-    logging.basicConfig(format="%(message)s", level=logging.WARNING, stream=sys.stderr, force=True)
+    code = _run(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _closed_pipe(code)
+    return code
+
+
+def _closed_pipe(code: int = 0) -> int:
+    """Say no more to a reader that has gone, such as head; what went wrong before stays the answer."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return code or EXIT_CLOSED_PIPE
+
+
+def _run(arguments: list[str]) -> int:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(EscapingFormatter("%(message)s"))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
     signal.signal(signal.SIGTERM, _interrupt)
     program = get_command(app)
     _name_as_started(program)
@@ -90,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except typer.Exit as done:
         return done.exit_code
     except PipelineError as error:
-        _show(error.message, error.hint, debug="--debug" in arguments)
+        _show(error.message, _fitting(error.hint, program, arguments), debug="--debug" in arguments)
         return error.exit_code
     except typer.TyperException as error:
         _show(error.format_message(), "python run.py --help lists the commands and options", debug=False)
@@ -98,10 +123,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, typer.Abort):
         _show("interrupted", None, debug="--debug" in arguments)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:  # the reader of our output, such as head, has gone
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        return _closed_pipe()
     except Exception as error:
+        if (reason := _misuse(error)) is not None:
+            _show(reason, None, debug="--debug" in arguments)
+            return ConfigError.exit_code
         _show(
             f"unexpected {type(error).__name__}: {error}",
             "this is a bug; run again with --debug before the command for the traceback",
@@ -121,6 +148,24 @@ def _take_part() -> int:
     return 0
 
 
+def _fitting(hint: str | None, command: Any, arguments: Sequence[str]) -> str | None:
+    """Return a hint without an advice that the command does not take: ``--skip-bad-rows`` is not for all."""
+    for argument in arguments:
+        command = getattr(command, "commands", {}).get(argument, command)
+    if hint and not any(SKIP_OPTION in option.opts for option in command.params):
+        return re.sub(f", or [^,]*{SKIP_OPTION}", "", hint)
+    return hint
+
+
+def _misuse(error: Exception) -> str | None:
+    """Return what is wrong with a path that no system can open; None for any other error."""
+    if isinstance(error, OSError) and error.errno == errno.ENAMETOOLONG:
+        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, ValueError) and "embedded null" in str(error):
+        return "a path holds a NUL character, which no file name can"
+    return None
+
+
 def _name_as_started(command: Any) -> None:
     """Let the examples in the help of a command, and of those below it, call the program as it was started."""
     command.help = as_started(command.help or "")
@@ -131,15 +176,31 @@ def _name_as_started(command: Any) -> None:
 def _show(message: str, hint: str | None, *, debug: bool) -> None:
     if debug:
         traceback.print_exc()
-    line = " ".join(message.split())
-    sys.stderr.write(f"error: {line}\n" + (f"hint: {as_started(hint)}\n" if hint else ""))
+    line = escaped(" ".join(message.split()))
+    with suppress(BrokenPipeError):
+        sys.stderr.write(f"error: {line}\n" + (f"hint: {escaped(as_started(hint))}\n" if hint else ""))
 
 
 def _prepare_streams() -> None:
-    """Let no terminal encoding stop the program: what it cannot show is written as an escape."""
+    """Let no terminal stop the program: what its encoding lacks is an escape, a stream that is closed leads nowhere."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            _open_nowhere(number)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+def _open_nowhere(number: int) -> None:
+    """Take a free descriptor, or the next file that is opened, such as an answer, would get what is said."""
+    try:
+        os.fstat(number)
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        if nowhere != number:
+            os.dup2(nowhere, number)
+            os.close(nowhere)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -6,7 +6,10 @@ from typing import Annotated
 
 import typer
 
-Limit = Annotated[int | None, typer.Option(min=1, help="Use only the first N articles.", metavar="N")]
+MAX_COUNT = 2**31 - 1
+"""Of whatever a command counts."""
+
+Limit = Annotated[int | None, typer.Option(min=1, max=MAX_COUNT, help="Use only the first N articles.", metavar="N")]
 SkipBadRows = Annotated[
     bool, typer.Option("--skip-bad-rows", help="Count malformed rows and go on, instead of stopping.")
 ]

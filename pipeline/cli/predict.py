@@ -12,9 +12,10 @@ import typer
 
 from pipeline import __version__
 from pipeline.cli.engine import Engine, EngineName, chunk_map_of
-from pipeline.cli.files import MODELS, SUBMISSIONS, default_input, distinct_outputs
+from pipeline.cli.files import SUBMISSIONS, chosen_run, default_input, distinct_outputs
 from pipeline.cli.options import Limit, RunName, SkipBadRows, Workers
-from pipeline.errors import ConfigError
+from pipeline.cli.say import say
+from pipeline.errors import ConfigError, DataError
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -45,8 +46,13 @@ def predict(
     strict: Annotated[
         bool, typer.Option("--strict", help="Stop at an article that cannot be answered, instead of leaving it empty.")
     ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite files that hold other answers, or whose origin is not known.")
+    ] = False,
 ) -> None:
     """Write a submission for a file of articles.
+
+    Files that hold the answers of another run or to other articles are overwritten with --force alone.
 
     Example: python run.py predict --run first --input data/sample/test.jsonl --output submissions/first.txt
 
@@ -59,20 +65,26 @@ def predict(
     if engine is Engine.RAY and inputs and (len(inputs) > 1 or _is_partitioned(inputs[0])):
         if details:
             raise ConfigError(f"--details {details}: the answers to parts hold the details", hint="leave it out")
-        typer.echo(_predict_parts(run, inputs, output, join, workers, limit, skip_bad_rows, resume, strict))
+        say(
+            _predict_parts(
+                run, inputs, output, join, workers, limit, skip_bad_rows, resume=resume, strict=strict, force=force
+            )
+        )
         return
     if join:
         raise ConfigError(f"--join {join}: only answers to parts are joined", hint="name the upload file by --output")
     if inputs and len(inputs) > 1:
         raise ConfigError("--input is given several times", hint="--engine ray reads several files")
     source = Path(inputs[0]) if inputs else default_input()
+    if source.is_dir():
+        raise DataError(f"{source}: is a folder, not a file", hint="--engine ray reads a folder of parts")
     if not inputs:
         logger.info("input: %s", source)
     target = Path(output) if output else None
     written = write_predictions(
-        run, source, target, details, workers, engine, limit, skip_bad_rows, resume=resume, strict=strict
+        run, source, target, details, workers, engine, limit, skip_bad_rows, resume=resume, strict=strict, force=force
     )
-    typer.echo(str(written))
+    say(str(written))
 
 
 def write_predictions(
@@ -87,31 +99,38 @@ def write_predictions(
     *,
     resume: bool = False,
     strict: bool = False,
+    force: bool = False,
 ) -> Path:
     """Answer the articles of a file as ``predict`` does, and return the upload file."""
     from itertools import islice
 
     from tqdm import tqdm
 
-    from pipeline.artifacts import open_run, sha256_file, stage_key
+    from pipeline.artifacts import sha256_file, stage_key
     from pipeline.data.read import BadRowPolicy, ReadReport, count_rows, iter_articles
-    from pipeline.submission import PredictionJournal, SubmissionWriter
+    from pipeline.data.repeats import RepeatedIds
+    from pipeline.submission import Origin, PredictionJournal, SubmissionWriter, note_origin, refuse_other_answers
 
-    report = ReadReport()
+    repeats = RepeatedIds()
+    report = ReadReport(repeats=repeats)
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
     articles = islice(iter_articles(source, labelled=False, policy=policy, report=report), limit)
     total = min(count_rows(source), limit or sys.maxsize)
-    run = open_run(MODELS, name)
+    run = chosen_run(name)
     target = output or SUBMISSIONS / f"{run.name}.txt"
     table = target.parent / f"{target.stem}.csv"
     distinct_outputs(target, table, details, inputs=(source,))
     logger.info("run: %s", run.path)
+    origin, digest = Origin(run.name, sha256_file(run.manifest), str(source)), sha256_file(source)
+    others = [table, *([details] if details else [])]
+    if not (force or resume):
+        read = islice(iter_articles(source, labelled=False, policy=policy), limit)
+        refuse_other_answers(origin, target, others, (article.news_id for article in read))
 
     from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
     from pipeline.workflow.run_config import load_run_config
 
-    key = stage_key(__version__, sha256_file(source), sha256_file(run.manifest), limit, skip_bad_rows)
-    others = [table, *([details] if details else [])]
+    key = stage_key(__version__, digest, origin.manifest, limit, skip_bad_rows)
     journal = PredictionJournal(target, others=others, key=key, chunk_size=CHUNK_SIZE, resume=resume)
     workers = workers or load_run_config(run.config).workers
     with journal, SubmissionWriter(target, details=details) as writer, chunk_map_of(engine, workers) as chunk_map:
@@ -123,6 +142,11 @@ def write_predictions(
         for prediction in bar:
             journal.note(prediction)
             writer.write(prediction)
+        if sha256_file(source) != digest:
+            raise DataError(f"{source}: changed while it was read, so nothing was written")
+    note_origin(origin, target, others)
+    if warning := repeats.warning("each is answered on its own line"):
+        logger.warning("%s", warning)
     for warning in report.warnings():
         logger.warning("%s: %s", source, warning)
     return target
@@ -143,15 +167,22 @@ def _predict_parts(
     workers: int | None,
     limit: int | None,
     skip_bad_rows: bool,
+    *,
     resume: bool,
     strict: bool,
+    force: bool,
 ) -> str:
     """Answer every part on Ray; return the upload file if they are joined, else the folder of answers."""
-    from pipeline.artifacts import open_run, output_file
+    from pipeline.artifacts import output_file, sha256_file
+    from pipeline.submission import Origin, note_origin, refuse_other_answers
 
-    run = open_run(MODELS, name)
+    run = chosen_run(name)
+    origin = Origin(run.name, sha256_file(run.manifest), " ".join(inputs))
     if join:  # found now, not after hours
-        distinct_outputs(output_file(join), output_file(join.with_suffix(".csv")))
+        table = join.parent / f"{join.stem}.csv"
+        distinct_outputs(output_file(join), output_file(table))
+        if not (force or resume):
+            refuse_other_answers(origin, join, [table], None)
     logger.info("run: %s", run.path)
 
     from pipeline.data.read import BadRowPolicy
@@ -168,4 +199,5 @@ def _predict_parts(
     if join is None:
         return folder
     join_parts(parts, join)
+    note_origin(origin, join, [table])
     return str(join)

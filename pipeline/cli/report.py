@@ -10,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from pipeline.cli.files import MODELS, distinct_outputs
-from pipeline.cli.options import Limit, RunName, Workers
+from pipeline.cli.files import chosen_run, distinct_outputs
+from pipeline.cli.options import Limit, RunName, SkipBadRows, Workers
+from pipeline.cli.say import say
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -44,14 +45,15 @@ def report(
     ] = None,
     limit: Limit = None,
     workers: Workers = None,
+    skip_bad_rows: SkipBadRows = False,
 ) -> None:
     """Say where the lost points are: what each stage costs, why each entity was missed, and every article.
 
     Example: python run.py report --run first --gold data/sample/test.jsonl --out report
     """
     curve = (train_files or []) if learning_curve else None
-    folder = write_report(run, gold, out, lang, curve=curve, limit=limit, workers=workers)
-    typer.echo(report_paths(folder))
+    folder = write_report(run, gold, out, lang, curve=curve, limit=limit, workers=workers, skip_bad_rows=skip_bad_rows)
+    say(report_paths(folder))
 
 
 def write_report(
@@ -63,16 +65,20 @@ def write_report(
     curve: list[Path] | None = None,
     limit: int | None = None,
     workers: int | None = None,
+    skip_bad_rows: bool = False,
 ) -> Path:
     """Write the report of a run, show its short form, and return its folder.
 
     ``curve`` names the training files behind a learning curve (none: those of the run's command); None: no curve.
     """
-    from pipeline.artifacts import atomic_write_json, open_run
-    from pipeline.data.read import iter_articles
+    from pipeline.artifacts import atomic_write_json
+    from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles
 
-    articles = list(islice(iter_articles(gold, labelled=True), limit))
-    run = open_run(MODELS, name)
+    policy, read = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP, ReadReport()
+    articles = list(islice(iter_articles(gold, labelled=True, policy=policy, report=read), limit))
+    for warning in read.warnings():
+        logger.warning("%s: %s", gold, warning)
+    run = chosen_run(name)
     folder = run.report.parent if out is None else out
     distinct_outputs(*(folder / name for name in ("report.json", "errors.csv", "index.html")), inputs=(gold,))
     logger.info("run: %s", run.path)
@@ -92,7 +98,7 @@ def write_report(
     with errors_table(folder / "errors.csv", built.views) as views:
         write_html(folder, built.figures, views, lang=lang.value)
     atomic_write_json(folder / "report.json", built.figures)
-    typer.echo(ladder_text(built.figures))
+    say(ladder_text(built.figures))
     return folder
 
 

@@ -12,6 +12,7 @@ import typer
 
 from pipeline.cli.files import distinct_outputs
 from pipeline.cli.options import Set
+from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
 logger = logging.getLogger("pipeline.cli")
@@ -69,7 +70,7 @@ def train(
     _, scores = train_tagger(request, model)
     if scores:
         logger.info("dev: micro F1 %s, macro F1 %s", figure_text(scores.micro.f1), figure_text(scores.macro.f1))
-    typer.echo(str(model))
+    say(str(model))
 
 
 @tag.command()
@@ -102,7 +103,7 @@ def predict(
         rows = tagger.tag(iter_rows(input_file))
         for row, spans in tqdm(rows, total=total, desc="predict", unit="row", disable=None):
             writer.write(row, spans)
-    typer.echo(str(output))
+    say(str(output))
 
 
 @tag.command()
@@ -137,7 +138,7 @@ def evaluate(
     elif model:
         found = find_spans(load_tagger(model, threads=workers), marked)
     scores = score_file(marked, found)
-    typer.echo(format_scores(scores))
+    say(format_scores(scores))
     is_terminal = sys.stdout.isatty()
     colored = color == "always" or (color == "auto" and is_terminal)
     with_errors_first = sorted(range(len(found)), key=lambda index: set(found[index]) == set(marked.rows[index].spans))

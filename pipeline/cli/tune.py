@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from pipeline.cli.files import MODELS, default_train
+from pipeline.cli.files import MODELS, chosen_run, default_train
 from pipeline.cli.options import RunName
+from pipeline.cli.say import say
 from pipeline.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,14 +60,13 @@ def tune(
     if importlib.util.find_spec("optuna") is None:
         raise ConfigError("tune needs Optuna, which is not installed", hint="pip install -r requirements-tune.txt")
 
-    from pipeline.artifacts import open_run
     from pipeline.workflow.tune import TuneRequest, format_result
     from pipeline.workflow.tune import tune as search
 
     files = train_files or [default_train()]
     if train_files is None:
         logger.info("training file: %s", files[0])
-    source = open_run(MODELS, run)
+    source = chosen_run(run)
     logger.info("run: %s", source.path)
     folder = _folder(out or MODELS / f"{source.name}-tune", resume=resume)
     request = TuneRequest(files, metric, space, trials, minutes, seed, workers)
@@ -75,7 +75,7 @@ def tune(
     except KeyboardInterrupt:
         logger.warning("finished trials are kept in %s; go on with the same command and --resume", folder.path)
         raise
-    typer.echo(f"{format_result(result)}\n\n{folder.path / 'best.yaml'}")
+    say(f"{format_result(result)}\n\n{folder.path / 'best.yaml'}")
 
 
 def _folder(path: Path, *, resume: bool) -> RunFolder:

@@ -13,6 +13,7 @@ import numpy as np
 
 from pipeline.data.near_duplicates import NearDuplicates
 from pipeline.data.read import BadRow, ReadReport, align_gold, iter_rows
+from pipeline.data.repeats import RepeatedIds
 from pipeline.schema import EMOTIONS, Article
 
 LONG_ARTICLE_CHARS = 512
@@ -46,6 +47,13 @@ class FileAudit:
     reading: dict[str, Any] = field(default_factory=dict)
     """Malformed rows with their lines, and what was mended (``ReadReport.to_dict``)."""
     n_repeated_ids: int = 0
+    """Rows whose newsId an earlier row has."""
+    n_repeated_other_text: int = 0
+    """Of these, rows with another text than the first."""
+    n_contradicting_labels: int = 0
+    """Of the others, rows with other labels than the first."""
+    repeated_examples: list[str] = field(default_factory=list)
+    """The first of them, each with both places and what differs."""
     n_empty_texts: int = 0
     n_truncated: int = 0
     n_long: int = 0
@@ -72,6 +80,8 @@ class FileOverlap:
 
     paths: tuple[str, str]
     n_shared_ids: int
+    n_other_text: int
+    """Shared newsIds that stand for another text in the other file."""
     n_near_duplicates: tuple[int, int]
     """Articles of each file that have a near-duplicate in the other."""
 
@@ -97,20 +107,20 @@ def audit(paths: Sequence[Path]) -> AuditReport:
     paths = list(dict.fromkeys(paths))  # a file named twice would share everything with itself
     found = NearDuplicates()
     file_of: list[int] = []
-    ids: list[set[str]] = []
+    ids: list[dict[str, int]] = []
     files: list[FileAudit] = []
     for number, path in enumerate(paths):
-        ids.append(set())
+        ids.append({})
         tally = _Tally(FileAudit(str(path)))
-        report = ReadReport()
+        report = ReadReport(repeats=RepeatedIds())
         for row in iter_rows(path, labelled=None, report=report):
             if isinstance(row, BadRow):
                 continue
             tally.add(row)
-            ids[number].add(row.news_id)
+            ids[number].setdefault(row.news_id, hash((row.title, row.content)))
             found.add(f"{number}/{len(file_of)}", row.title, row.content)
             file_of.append(number)
-        files.append(tally.finish(report, n_distinct_ids=len(ids[number])))
+        files.append(tally.finish(report))
     members: dict[int, Counter[int]] = {}
     for number, group in zip(file_of, found.groups(), strict=True):
         members.setdefault(group, Counter())[number] += 1
@@ -123,7 +133,7 @@ def audit(paths: Sequence[Path]) -> AuditReport:
 
 
 def _overlaps(
-    files: Sequence[FileAudit], ids: Sequence[set[str]], members: dict[int, Counter[int]]
+    files: Sequence[FileAudit], ids: Sequence[dict[str, int]], members: dict[int, Counter[int]]
 ) -> list[FileOverlap]:
     near: dict[tuple[int, int], Counter[int]] = {}
     for counts in members.values():
@@ -131,11 +141,12 @@ def _overlaps(
             near.setdefault(pair, Counter()).update({number: counts[number] for number in pair})
     overlaps = []
     for left, right in combinations(range(len(files)), 2):
-        n_shared = len(ids[left] & ids[right])
+        shared = ids[left].keys() & ids[right].keys()
         n_near = near.get((left, right), Counter())
-        if n_shared or n_near:
+        if shared or n_near:
             paths = (files[left].path, files[right].path)
-            overlaps.append(FileOverlap(paths, n_shared, (n_near[left], n_near[right])))
+            n_other_text = sum(ids[left][news_id] != ids[right][news_id] for news_id in shared)
+            overlaps.append(FileOverlap(paths, len(shared), n_other_text, (n_near[left], n_near[right])))
     return overlaps
 
 
@@ -177,10 +188,13 @@ class _Tally:
         result.n_entities_absent += n_absent
         result.n_entities_absent_matched += n_absent - len(align_gold(article)[1])
 
-    def finish(self, report: ReadReport, *, n_distinct_ids: int) -> FileAudit:
+    def finish(self, report: ReadReport) -> FileAudit:
         result = self._result
         result.reading = report.to_dict()
-        result.n_repeated_ids = result.n_articles - n_distinct_ids
+        if repeats := report.repeats:
+            result.n_repeated_ids = repeats.n_rows
+            result.n_repeated_other_text, result.n_contradicting_labels = repeats.n_other_text, repeats.n_contradicting
+            result.repeated_examples = list(map(str, repeats.examples))
         result.lengths = {name: LengthSummary.of(lengths) for name, lengths in self._lengths.items()}
         result.entities_per_article = {str(n): count for n, count in sorted(self._histogram.items())}
         result.emotions = dict(self._emotions)
@@ -203,6 +217,11 @@ def format_audit(report: AuditReport) -> str:
         if examples := item.reading["bad_row_examples"]:
             lines += ["", f"Malformed rows of {item.path} ({len(examples)} of {item.reading['bad_row']}):"]
             lines += [f"  {example}" for example in examples]
+        if item.repeated_examples:
+            about = f"{item.n_repeated_other_text} with another text"
+            about += f", {item.n_contradicting_labels} with contradicting labels"
+            lines += ["", f"Rows of {item.path} that repeat a newsId ({item.n_repeated_ids}: {about}):"]
+            lines += [f"  {example}" for example in item.repeated_examples]
     lines += [
         "",
         "Shared between files:" if report.overlaps else "The files share neither newsIds nor near-duplicates.",
@@ -212,7 +231,8 @@ def format_audit(report: AuditReport) -> str:
         left, right = (numbers[path] for path in overlap.paths)
         n_left, n_right = overlap.n_near_duplicates
         near = f"near-duplicates: {n_left} articles of {left}, {n_right} of {right}"
-        lines.append(f"  {left} and {right}: {overlap.n_shared_ids} newsIds; {near}")
+        other = f" ({overlap.n_other_text} with another text)" if overlap.n_other_text else ""
+        lines.append(f"  {left} and {right}: {overlap.n_shared_ids} newsIds{other}; {near}")
     return "\n".join(lines)
 
 

@@ -24,6 +24,20 @@ def group_articles(articles: Iterable[Article]) -> dict[str, str]:
     return {news_id: news_ids[group] for news_id, group in zip(news_ids, found.groups(), strict=True)}
 
 
+def known_articles(articles: Iterable[Article], others: Iterable[Article]) -> list[str]:
+    """Return the newsIds of ``others`` that are among the articles, or near-duplicates of one of them."""
+    found = NearDuplicates()
+    for number, article in enumerate(articles):
+        found.add(f"0/{number}", article.title, article.content)  # keys apart: equal ids alone join nothing
+    others = list(others)
+    for number, article in enumerate(others):
+        found.add(f"1/{number}", article.title, article.content)
+    groups = found.groups()
+    n_articles = len(groups) - len(others)
+    known = set(groups[:n_articles])
+    return [article.news_id for article, group in zip(others, groups[n_articles:], strict=True) if group in known]
+
+
 def assign_folds(groups: Mapping[str, str], *, n_folds: int, seed: int) -> dict[str, int]:
     """Map each newsId to one of ``n_folds`` folds of about equal size; a group is never split.
 

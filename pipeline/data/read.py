@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import os
 import re
 import zlib
 from collections import Counter
@@ -18,8 +19,9 @@ from reprlib import repr as short_repr
 from typing import Any, NoReturn
 
 from pipeline.artifacts import AnyFile, BoundedGzip
+from pipeline.data.repeats import RepeatedIds
 from pipeline.errors import DataError
-from pipeline.schema import EMOTIONS, MAX_ENTITIES, Article, Emotion, Entity
+from pipeline.schema import EMOTIONS, MAX_ENTITIES, Article, Emotion, Entity, emotion_of, news_id_fault
 from pipeline.text import match_key, normalise
 
 logger = logging.getLogger(__name__)
@@ -62,6 +64,8 @@ class ReadReport:
     """Where each finding was met first."""
     bad_rows: list[str] = field(default_factory=list)
     """The first malformed rows as ``path:line: reason``."""
+    repeats: RepeatedIds | None = None
+    """Given where newsIds that occur again are to be found; it keeps every id."""
 
     def note(self, finding: Finding, where: str) -> None:
         """Count one finding."""
@@ -137,27 +141,38 @@ def read_training(
     policy: BadRowPolicy = BadRowPolicy.STOP,
     report: ReadReport | None = None,
 ) -> list[Article]:
-    """Read the labelled articles of several files; of articles with one newsId the first is kept.
+    """Read the labelled articles of several files. Of articles with one newsId and one text the first is kept.
 
-    What was mended or left out is logged, one warning for each kind.
+    What was mended or left out is logged, one warning for each kind. A newsId that stands for two texts makes the
+    later row a malformed one.
 
     Raises:
-        DataError: as ``iter_articles``, or there is no file.
+        DataError: as ``iter_articles``, there is no file, or (policy STOP) a newsId stands for two texts.
     """
     if not paths:
         raise DataError("no training file was given")
     report = ReadReport() if report is None else report
-    articles: dict[str, Article] = {}
+    repeats = report.repeats = RepeatedIds()
+    articles: list[Article] = []
     for path in paths:
         for article in iter_articles(path, labelled=True, policy=policy, report=report):
-            if article.news_id in articles:
-                report.n_articles -= 1
-                report.note(Finding.REPEATED_ID, f"{article.news_id} in {path}")
-            else:
-                articles[article.news_id] = article
+            row = repeats.latest
+            if row is None:
+                articles.append(article)
+                continue
+            report.n_articles -= 1
+            if row.same_text:
+                report.note(Finding.REPEATED_ID, f"{article.news_id} at {row.place}")
+                continue
+            clash = f"{row.place}: newsId {article.news_id} stands for another text at {row.first}"
+            if policy is BadRowPolicy.STOP:
+                raise DataError(clash, hint="give one of them another newsId, or leave it out with --skip-bad-rows")
+            report.note(Finding.BAD_ROW, clash)
     for warning in report.warnings():
         logger.warning("training data: %s", warning)
-    return list(articles.values())
+    if repeats.n_contradicting:
+        logger.warning("training data: %s", repeats.warning("the first counts"))
+    return articles
 
 
 def iter_rows(path: AnyFile, *, labelled: bool | None, report: ReadReport) -> Iterator[Article | BadRow]:
@@ -177,6 +192,8 @@ def iter_rows(path: AnyFile, *, labelled: bool | None, report: ReadReport) -> It
             yield bad_row
         else:
             report.n_articles += 1
+            if report.repeats is not None:
+                report.repeats.add(article, path, number)
             yield article
 
 
@@ -260,20 +277,25 @@ def _bad_rows_error(bad_rows: Sequence[BadRow]) -> DataError:
 
 @contextmanager
 def _open(path: AnyFile) -> Iterator[BufferedIOBase]:
-    """Open a file for reading, unpacking gzip; whatever goes wrong up to its end becomes a DataError."""
+    """Open a file for reading, unpacking gzip; whatever goes wrong up to its end becomes a DataError.
+
+    So does an end before the one it had when it was opened: less would be read, and nothing told of it.
+    """
     try:
         with path.open("rb") as raw:
+            n_bytes = os.fstat(raw.fileno()).st_size if isinstance(path, Path) else 0
             if path.suffix.lower() == ".gz" or raw.peek(2)[:2] == _GZIP_MAGIC:
                 with BoundedGzip(path, raw) as unpacked:
                     yield unpacked
             else:
                 yield raw
+            # Told by reading on: whoever asked for a part of the file is not concerned.
+            if not raw.peek(1) and raw.tell() < n_bytes:
+                raise DataError(f"{path}: became shorter while it was read")
     except FileNotFoundError as error:
         raise DataError(f"{path}: no such file") from error
     except IsADirectoryError as error:
-        raise DataError(
-            f"{path}: is a folder, not a file", hint="predict --engine ray reads a folder of parts"
-        ) from error
+        raise DataError(f"{path}: is a folder, not a file", hint="name a file in it") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{path}: damaged or not gzip: {error}") from error
     except OSError as error:
@@ -325,12 +347,8 @@ def _news_id(row: dict[str, Any]) -> str:
         raise DataError("no newsId")
     if not isinstance(value, str):
         raise DataError(f"newsId {short_repr(value)} is neither text nor a whole number")
-    if not value.strip():
-        raise DataError("newsId is empty")
-    if "\t" in value or value.splitlines()[0] != value:
-        raise DataError(f"newsId {short_repr(value)} holds a tab or line break")
-    if _LONE_SURROGATE.search(value):
-        raise DataError(f"newsId {short_repr(value)} holds a lone surrogate")
+    if fault := news_id_fault(value):
+        raise DataError(f"newsId {short_repr(value)} {fault}" if value.strip() else f"newsId {fault}")
     return value
 
 
@@ -377,7 +395,6 @@ def _entity(entry: object, number: int) -> tuple[str, Emotion]:
         raise DataError(f"entry {number} of {_LABELS} has no entity")
     if emotion is None:
         raise DataError(f"entry {number} of {_LABELS} has no emotion")
-    trimmed = emotion.strip() if isinstance(emotion, str) else emotion
-    if trimmed not in list(EMOTIONS):
+    if (found := emotion_of(emotion)) is None:
         raise DataError(f"emotion {short_repr(emotion)} is not one of {', '.join(EMOTIONS)}")
-    return name, Emotion(trimmed)
+    return name, found

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from pipeline.errors import DataError
-from pipeline.schema import EMOTIONS, MAX_ENTITIES, Emotion, Entity
-from pipeline.submission.clean import LINE_BREAKS, is_invisible
+from pipeline.schema import EMOTIONS, MAX_ENTITIES, Entity, emotion_of, occurrence_keys
+from pipeline.submission.clean import CONTROLS, LINE_BREAKS, is_invisible
+
+logger = logging.getLogger(__name__)
 
 _BOM = "\ufeff"
-_HARMLESS = {"bom", "crlf", "blank line", "missing final LF", "line break", "outer blanks", "repeated entity"}
-"""Faults that leave no doubt about the answer: the checker reports them, the reader does not stop."""
+_HARMLESS = {
+    *("bom", "crlf", "blank line", "missing final LF", "line break", "control character"),
+    *("outer blanks", "repeated entity", "emotion spelling"),
+}
+"""Faults that leave no doubt about the answer: the checker reports them, the reader warns of them and goes on."""
+
+
+_OTHER_CONTROLS = set(CONTROLS) - set(LINE_BREAKS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +82,45 @@ def check_submission(path: Path, ids: Iterable[str]) -> list[Problem]:
     return problems + [Problem(None, f"missing id {news_id}", "the article has no line") for news_id in missing]
 
 
-def read_submission(path: Path) -> dict[str, tuple[Entity, ...]]:
+def read_submission(path: Path, times: Mapping[str, int] | None = None) -> dict[str, tuple[Entity, ...]]:
     """Read the entities of an upload file by newsId, in file order.
 
     Faults that leave no doubt about the answer (BOM, CR LF, blank lines, no final newline, outer
-    blanks, repeats) are accepted.
+    blanks, repeats) are warned of in the words of the checker, and accepted.
+
+    Args:
+        path: the upload file.
+        times: how often each newsId may occur, as it does in the file that was answered; once where it is not named.
+            Later lines of an id have the keys of ``occurrence_keys``.
 
     Raises:
         DataError: the file is missing or empty, or a line is malformed; names file and line.
     """
-    found: dict[str, tuple[Entity, ...]] = {}
+    ids: Counter[str] = Counter()
+    answers: list[tuple[str, tuple[Entity, ...]]] = []
+    warned: dict[str, Problem] = {}
+    counts: Counter[str] = Counter()
     for line in _scan(path):
         for problem in line.problems:
             if problem.about not in _HARMLESS:
                 raise DataError(f"{path}:{line.number}: {problem.about}: {problem.detail}")
+            counts[problem.about] += 1
+            warned.setdefault(problem.about, problem)
         if line.news_id is None:
             continue
-        if line.news_id in found:
+        ids[line.news_id] += 1
+        if ids[line.news_id] > (times or {}).get(line.news_id, 1):
             raise DataError(f"{path}:{line.number}: newsId {line.news_id!r} has an earlier line")
-        pairs = zip(line.names, line.emotions, strict=True)
-        found[line.news_id] = tuple(Entity(name.strip(), Emotion(emotion)) for name, emotion in pairs)
-    if not found:
+        pairs = zip(line.names, map(emotion_of, line.emotions), strict=True)
+        entities = tuple(Entity(name.strip(), emotion) for name, emotion in pairs if emotion is not None)
+        answers.append((line.news_id, entities))
+    if not answers:
         raise DataError(f"{path}: holds no line")
-    return found
+    for about, problem in warned.items():
+        more = f" (and {counts[about] - 1} more)" if counts[about] > 1 else ""
+        logger.warning("%s: %s%s", path, problem, more)
+    keys = occurrence_keys(news_id for news_id, _ in answers)
+    return {key: entities for key, (_, entities) in zip(keys, answers, strict=True)}
 
 
 def _order_problem(wanted: list[str], placed: list[tuple[int, str]]) -> list[Problem]:
@@ -163,9 +188,11 @@ def _answer_faults(names: tuple[str, ...], emotions: tuple[str, ...]) -> dict[st
     faults: dict[str, str] = {}
     if len(names) != len(emotions):
         faults["count mismatch"] = f"entities {len(names)}, emotions {len(emotions)}"
-    unknown = [emotion for emotion in emotions if emotion not in EMOTIONS]
+    unknown = [emotion for emotion in emotions if emotion_of(emotion) is None]
     if unknown:
         faults["unknown emotion"] = f"{', '.join(map(repr, unknown))}, want {', '.join(EMOTIONS)}"
+    if spelled := [emotion for emotion in emotions if emotion not in EMOTIONS and emotion not in unknown]:
+        faults["emotion spelling"] = f"{', '.join(map(repr, spelled))}, want {', '.join(EMOTIONS)}"
     if len(names) > MAX_ENTITIES:
         faults["more than three entities"] = f"{len(names)}"
     for about, found in {
@@ -173,6 +200,7 @@ def _answer_faults(names: tuple[str, ...], emotions: tuple[str, ...]) -> dict[st
         "repeated entity": [name for name, count in Counter(map(str.strip, names)).items() if count > 1],
         "outer blanks": [name for name in names if name != name.strip() and not is_invisible(name)],
         "line break": [name for name in names if any(char in LINE_BREAKS for char in name)],
+        "control character": [name for name in names if any(char in _OTHER_CONTROLS for char in name)],
     }.items():
         if found:
             faults[about] = ", ".join(map(repr, found))

@@ -1,4 +1,4 @@
-"""Entities as the upload file can hold them: no tab, line break or comma, nothing invisible, no repeats."""
+"""Entities as the upload file can hold them: no control character or comma, nothing invisible, no repeats."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from pipeline.schema import MAX_ENTITIES
 LINE_BREAKS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 """All that ``str.splitlines`` breaks at: the reader of an upload file may use it."""
 
-_REMOVED = str.maketrans("", "", "\t," + LINE_BREAKS)
+CONTROLS = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0))))
+"""Every control character (category Cc): a terminal or a table may obey them."""
+
+_REMOVED = str.maketrans("", "", "," + CONTROLS + LINE_BREAKS)
 _BLANK_CATEGORIES = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Fillers that show nothing although Unicode calls them letters, marks or symbols."""
@@ -37,8 +40,8 @@ def is_invisible(name: str) -> bool:
 def clean_name(name: str) -> str:
     """Return an entity as it is written, empty if nothing visible is left of it.
 
-    Tab, line breaks and the ASCII comma are removed, lone surrogates become U+FFFD and outer
-    blanks go; inner blanks stay.
+    Tab, line breaks, other control characters and the ASCII comma are removed, lone surrogates become
+    U+FFFD and outer blanks go; inner blanks stay.
     """
     clean = LONE_SURROGATE.sub("\ufffd", name.translate(_REMOVED)).strip()
     return "" if is_invisible(clean) else clean

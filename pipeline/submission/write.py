@@ -11,9 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from pipeline.artifacts import LONE_SURROGATE, output_file, publish, temporary_path, write_errors
+from pipeline.artifacts import output_file, publish, temporary_path, write_errors
 from pipeline.errors import ConfigError, DataError, PipelineError
-from pipeline.schema import Prediction
+from pipeline.schema import Prediction, news_id_fault
 from pipeline.submission.check import check_submission
 from pipeline.submission.clean import CleanNames, clean_names
 from pipeline.submission.details import details_line
@@ -128,9 +128,7 @@ class _ChangeLog:
 
 
 def _line(news_id: str, answers: Sequence[tuple[str, str]]) -> str:
-    if not news_id.strip(" ") or news_id.startswith("\ufeff") or any(char in news_id for char in "\t\n\r"):
-        raise DataError(f"newsId {news_id!r} is blank, or holds a tab or line break: no upload file can carry it")
-    if LONE_SURROGATE.search(news_id):
-        raise DataError(f"newsId {news_id!r} holds half a surrogate pair: no UTF-8 file can carry it")
+    if fault := news_id_fault(news_id):
+        raise DataError(f"newsId {news_id!r} {fault}: no upload file can carry it")
     names, emotions = ",".join(name for name, _ in answers), ",".join(emotion for _, emotion in answers)
     return f"{news_id}\t{names}\t{emotions}\n"

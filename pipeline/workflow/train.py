@@ -37,9 +37,10 @@ from pipeline.metric import evaluate
 from pipeline.nn.encoders import encoder_folder
 from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.runtime.processes import n_processes
-from pipeline.schema import Entity
+from pipeline.schema import Entity, occurrence_keys
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
+from pipeline.workflow.data_warnings import warn_of_data
 from pipeline.workflow.modes import StageSet, join_predictions
 from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict import predict_stream
@@ -96,6 +97,7 @@ class _Training:
         # What would stop a later stage is found now, before hours of training.
         self.dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
         self.dictionary = dictionary_path(self.config.candidates)
+        warn_of_data(self.articles, self.config, self.dev)
         for name in self.config.sentiment.members:
             check_member(name, self.config)
         self.others = read_others(self.config.sentiment, self.articles)
@@ -306,11 +308,19 @@ class _Training:
 
     def _score_dev(self) -> dict[str, Any]:
         """Score the finished run on a labelled file that took no part in training."""
-        gold = {article.news_id: article.entities or () for article in self.dev}
+        gold = dict(
+            zip(
+                occurrence_keys(article.news_id for article in self.dev),
+                (article.entities or () for article in self.dev),
+                strict=True,
+            )
+        )
         predictions = predict_stream(self.run, self.dev, workers=self.config.workers, chunk_map=self.request.chunk_map)
+        bar = tqdm(predictions, total=len(self.dev), desc="dev", unit="article", disable=None)
+        # One answer per article, in order: an id that occurs again has the keys of its gold rows.
         pred = {
-            prediction.news_id: [Entity(entity.name, entity.emotion) for entity in prediction.entities]
-            for prediction in tqdm(predictions, total=len(self.dev), desc="dev", unit="article", disable=None)
+            key: [Entity(entity.name, entity.emotion) for entity in prediction.entities]
+            for key, prediction in zip(gold, bar, strict=True)
         }
         return evaluate(gold, pred).to_dict()
 

@@ -339,7 +339,8 @@ def test_strange_articles_all_get_their_line(run_here: Callable[..., Done], tiny
     assert [line.split("\t")[0] for line in lines] == [row["newsId"] for row in rows]
     assert lines[:2] == ["007\t\t", "NA\t\t"]
     assert run_here("check", "--submission", "answer.txt", "--input", "rows.jsonl").code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["answer.csv", "answer.txt", "models", "rows.jsonl"]
+    names = [".answer.txt.json", "answer.csv", "answer.txt", "models", "rows.jsonl"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
 
 
 def test_limit_and_bad_rows(run_here: Callable[..., Done], tiny_run: TinyRun, tiny_data: Path, tmp_path: Path) -> None:
@@ -353,11 +354,18 @@ def test_limit_and_bad_rows(run_here: Callable[..., Done], tiny_run: TinyRun, ti
     assert list(read_submission(tmp_path / "answer.txt")) == ["tiny044", "tiny045", "tiny046"]
 
 
-def test_the_shipped_sample_is_read_from_any_folder(run_here: Callable[..., Done]) -> None:
-    done = run_here("train", "--preset", "tiny", "--limit", "2", "--run", "few")
-    assert done.code == 3
-    assert "too few for 3 folds" in done.message
-    assert f"training file: {ROOT / 'data' / 'sample' / 'train.jsonl'}" in done.err
+def test_the_official_files_are_read_where_none_is_named(run_here: Callable[..., Done], tmp_path: Path) -> None:
+    for command in (("train", "--preset", "tiny"), ("train", "--dry-run"), ("predict",)):
+        done = run_here(*command)
+        assert done.code == 3
+        assert done.message.startswith("data/coreEntityEmotion_")
+        assert "python run.py demo" in done.err
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "coreEntityEmotion_train.txt").write_bytes(rows(GOOD))
+    done = run_here("train", "--preset", "tiny", "--run", "few")
+    assert (done.code, "too few for 3 folds" in done.message) == (3, True)
+    assert "training file: data/coreEntityEmotion_train.txt" in done.err
 
 
 @pytest.mark.parametrize(
@@ -373,9 +381,16 @@ def test_the_shipped_sample_is_read_from_any_folder(run_here: Callable[..., Done
     ],
 )
 def test_a_training_is_told_its_preset_however_it_is_spelled(
-    run_here: Callable[..., Done], monkeypatch: pytest.MonkeyPatch, arguments: list[str], preset: str
+    run_here: Callable[..., Done],
+    tiny_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str],
+    preset: str,
 ) -> None:
     asked = []
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "coreEntityEmotion_train.txt").write_bytes((tiny_data / "train.jsonl").read_bytes())
 
     def stop(request: TrainRequest, run: object) -> None:
         asked.append(request)
@@ -404,11 +419,11 @@ def test_a_traceback_is_shown_on_demand_alone(cli: Cli, tmp_path: Path) -> None:
     assert plain.code == debug.code == 3
 
 
-def test_a_reader_that_went_away_is_no_error(cli: Cli, tiny_data: Path) -> None:
+def test_a_reader_that_went_away_is_told_by_the_exit_code_alone(cli: Cli, tiny_data: Path) -> None:
     process = cli.start("audit", "all.jsonl", cwd=tiny_data)  # as in "audit FILE | head"
     assert process.stdout is not None
     assert process.stderr is not None
     process.stdout.close()
     err = process.stderr.read()
     process.stderr.close()
-    assert (process.wait(), err) == (0, b"")
+    assert (process.wait(), err) == (141, b"")

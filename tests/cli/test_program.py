@@ -57,8 +57,21 @@ def test_the_sample_is_found_in_a_checkout_first(tmp_path: Path, monkeypatch: py
     (tmp_path / "test.jsonl").touch()
     monkeypatch.setattr(files, "SAMPLES", (tmp_path / "nowhere", tmp_path))
     assert files.sample("test.jsonl") == tmp_path / "test.jsonl"
+
+
+def test_a_command_without_files_takes_the_official_ones_and_never_the_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert files.default_input() == Path("test.jsonl")
+    assert files.sample("train.jsonl").is_file()
+    for find in (files.default_train, files.default_input):
+        with pytest.raises(DataError, match=r"data/coreEntityEmotion_.*\.txt: no such file") as caught:
+            find()
+        assert "python run.py demo" in str(caught.value.hint)
+    for path in (files.OFFICIAL_TRAIN, files.OFFICIAL_TEST):
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+    assert (files.default_train(), files.default_input()) == (files.OFFICIAL_TRAIN, files.OFFICIAL_TEST)
 
 
 def test_without_the_sample_the_commands_say_what_they_want(

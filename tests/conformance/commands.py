@@ -133,6 +133,7 @@ def cli(given: Given, tools: Tools) -> Ran:
     before = None
     if target and given.first("existing_target", default=False):
         before = OLD_ANSWER.encode()
+        argv += ["--force"] if argv[:1] == ["predict"] else []
         target.write_bytes(before)
     env = {name: str(value) for name, value in given.get("env", {}).items()}
     after = given.get("interrupt_after_articles")

@@ -66,7 +66,7 @@ def test_audit_counts_what_is_in_a_file(train: Path) -> None:
 def test_audit_finds_what_files_share(train: Path, test_rows: Path) -> None:
     [overlap] = audit([train, test_rows]).overlaps
     assert overlap.paths == (str(train), str(test_rows))
-    assert overlap.n_shared_ids == 1
+    assert (overlap.n_shared_ids, overlap.n_other_text) == (1, 1)
     assert overlap.n_near_duplicates == (2, 1)
 
 
@@ -111,7 +111,9 @@ def test_format_audit_shows_a_column_for_each_file(train: Path, test_rows: Path)
     assert ["articles", "5", "2"] in lines
     assert ["with", "2", "entities", "2", "(50.0%)", "-"] in lines
     assert f"  {train}:3: not JSON" in text
-    assert "  [1] and [2]: 1 newsIds; near-duplicates: 2 articles of [1], 1 of [2]" in text
+    assert f"Rows of {train} that repeat a newsId (1: 1 with another text, 0 with contradicting labels):" in text
+    assert f"  a2 at {train}:4 (first at {train}:2, another text)" in text
+    assert "  [1] and [2]: 1 newsIds (1 with another text); near-duplicates: 2 articles of [1], 1 of [2]" in text
     assert text.splitlines()[0] == f"[1] {train}"
 
 

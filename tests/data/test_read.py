@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import logging
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,7 +120,7 @@ def test_labels_are_ignored_when_asked_even_if_malformed() -> None:
 
 
 def test_gold_entities_are_trimmed_and_cleaned(write: Write) -> None:
-    pairs = [("青禾 ", "POS "), ("　", "NEG"), ("青禾", "NEG"), ("云 杉", "NORM"), ("银杏", "NEG"), ("松果", "POS")]
+    pairs = [("青禾 ", " pos "), ("　", "NEG"), ("青禾", "NEG"), ("云 杉", "NORM"), ("银杏", "NEG"), ("松果", "POS")]
     report = ReadReport()
     [article] = iter_articles(write(labelled("a1", *pairs)), report=report)
     assert article.entities == (
@@ -179,7 +180,7 @@ def test_lone_surrogates_are_replaced_at_equal_length_and_counted(write: Write) 
         ({**GOOD, "coreEntityEmotions": [{"emotion": "POS"}]}, "entry 1 of coreEntityEmotions has no entity"),
         ({**GOOD, "coreEntityEmotions": [{"entity": "青禾"}]}, "entry 1 of coreEntityEmotions has no emotion"),
         (labelled("a1", ("青禾", "POSS")), "emotion 'POSS' is not one of POS, NORM, NEG"),
-        (labelled("a1", ("青禾", "pos")), "emotion 'pos' is not one of POS, NORM, NEG"),
+        ({**GOOD, "newsId": "\ufeffa"}, r"newsId '\\ufeffa' starts with a byte order mark"),
         (labelled("a1", ("青禾", ["POS"])), r"emotion \['POS'\] is not one of POS, NORM, NEG"),
     ],
 )
@@ -284,16 +285,49 @@ def test_damaged_gzip_is_a_data_error(tmp_path: Path, damage: str) -> None:
         list(iter_articles(path))
 
 
-def test_read_training_keeps_the_first_article_of_an_id(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+def test_read_training_keeps_the_first_article_of_an_id_and_text(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
     first = write(labelled("a1", title="甲"), labelled("a2", title="乙"), name="first.jsonl")
-    second = write(labelled("a2", title="丙"), labelled("a3", title="丁"), labelled("a3"), name="second.jsonl.gz")
+    again = labelled("a3", ("青禾", "POS"), title="丁")
+    second = write(labelled("a2", title="乙"), labelled("a3", title="丁"), again, name="second.jsonl.gz")
     report = ReadReport()
     with caplog.at_level(logging.WARNING):
         articles = read_training([first, second], report=report)
     assert [(article.news_id, article.title) for article in articles] == [("a1", "甲"), ("a2", "乙"), ("a3", "丁")]
     assert (report.n_articles, report.counts[Finding.REPEATED_ID]) == (3, 2)
-    [message] = caplog.messages
-    assert message == f"training data: 2 articles left out that repeat an earlier newsId (first: a2 in {second})"
+    left_out, contradicting = caplog.messages
+    assert left_out == f"training data: 2 articles left out that repeat an earlier newsId (first: a2 at {second}:1)"
+    assert contradicting == (
+        f"training data: 2 rows repeat an earlier newsId (1 with contradicting labels), the first counts:"
+        f" a2 at {second}:1 (first at {first}:2); a3 at {second}:3 (first at {second}:2, contradicting labels)"
+    )
+
+
+def test_read_training_refuses_one_id_for_two_texts(write: Write, caplog: pytest.LogCaptureFixture) -> None:
+    first = write(labelled("a1", title="甲"), labelled("a2", title="乙"), name="first.jsonl")
+    second = write(labelled("a3", title="丁"), labelled("a2", title="丙"), name="second.jsonl")
+    clash = f"{second}:2: newsId a2 stands for another text at {first}:2"
+    with pytest.raises(DataError, match=r"newsId a2 stands for another text at") as caught:
+        read_training([first, second])
+    assert caught.value.message == clash
+    report = ReadReport()
+    articles = read_training([first, second], policy=BadRowPolicy.SKIP, report=report)
+    assert [(article.news_id, article.title) for article in articles] == [("a1", "甲"), ("a2", "乙"), ("a3", "丁")]
+    assert (report.n_articles, report.bad_rows) == (3, [clash])
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
+def test_a_file_that_becomes_shorter_while_it_is_read_is_an_error(write: Write, name: str) -> None:
+    rows = [{**GOOD, "newsId": f"a{number}", "content": secrets.token_hex(500)} for number in range(2000)]
+    path = write(*rows, name=name)
+    articles = iter_articles(path)
+    next(articles)
+    with path.open("r+b") as file:
+        whole = file.read()
+        file.truncate(whole.rindex(b"\n", 0, len(whole) // 2) + 1)  # between two rows
+    with pytest.raises(DataError, match=r"became shorter while it was read|damaged"):
+        list(articles)
 
 
 def test_read_training_needs_labels_and_files(write: Write) -> None:

@@ -121,7 +121,12 @@ def test_a_killed_prediction_goes_on_to_the_same_bytes(
     for name in names:
         (tmp_path / name).write_bytes(b"earlier\n")
 
-    process = cli.start(*arguments, "--workers", 1, cwd=tmp_path)
+    refused = cli.run(*arguments, "--workers", 1, cwd=tmp_path)
+    assert (refused.code, refused.message) == (
+        2,
+        "answer.txt: exists, and is not as predict left it beside answer.txt",
+    )
+    process = cli.start(*arguments, "--force", "--workers", 1, cwd=tmp_path)
     part = tmp_path / ".answer.txt.part"
     deadline = time.monotonic() + WAIT_S
     while process.poll() is None and not (part.exists() and part.stat().st_size > 1000):
@@ -135,4 +140,6 @@ def test_a_killed_prediction_goes_on_to_the_same_bytes(
     assert resumed.code == 0, resumed.err
     assert "going on after" in resumed.err
     assert [(tmp_path / name).read_bytes() for name in names] == expected
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "models", "rows.jsonl"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        [".answer.txt.json", *names, "models", "rows.jsonl"]
+    )

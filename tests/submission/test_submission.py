@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ConfigError, DataError, PipelineError
-from pipeline.schema import ChosenEntity, Emotion, Entity, Mention, Prediction, RunnerUp
+from pipeline.schema import ChosenEntity, Emotion, Entity, Mention, Prediction, RunnerUp, news_id_fault, occurrence_keys
 from pipeline.submission import (
     SubmissionWriter,
     check_submission,
@@ -102,7 +102,7 @@ def test_a_line_has_clean_entities_and_keeps_both_tabs(
     assert (tmp_path / "s.txt").read_bytes() == line.encode()
 
 
-@pytest.mark.parametrize("char", ["\t", ",", *"\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"])
+@pytest.mark.parametrize("char", ["\t", ",", *"\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029", *"\x00\x07\x1b\x7f\x9b"])
 def test_clean_name_removes_each_separator(char: str) -> None:
     assert clean_name(f"松{char}果") == "松果"
 
@@ -142,10 +142,10 @@ def test_cleaning_is_warned_once_with_the_first_article(tmp_path: Path, caplog: 
     assert caplog.messages == [expected]
 
 
-@pytest.mark.parametrize("news_id", ["", " ", "a\tb", "a\nb", "a\r", "\ufeffa", "\ud800"])
+@pytest.mark.parametrize("news_id", ["", " ", "a\tb", "a\nb", "a\r", "\ufeffa", "\ud800", "a\u2028b"])
 def test_an_id_no_file_can_carry_is_a_data_error(news_id: str, tmp_path: Path) -> None:
     with (
-        pytest.raises(DataError, match=r"newsId .*no (upload|UTF-8) file can carry it"),
+        pytest.raises(DataError, match=r"newsId .*no upload file can carry it"),
         SubmissionWriter(tmp_path / "s.txt") as writer,
     ):
         writer.write(Prediction(news_id, ()))
@@ -254,7 +254,10 @@ FAULTY: dict[str, tuple[bytes, list[tuple[int | None, str]]]] = {
     "four fields": (b"t1\t\t\t\nt2\t\t\nt3\t\t\n", [(1, "wrong number of tab fields")]),
     "too few emotions": (GOOD.replace("POS,NEG", "POS").encode(), [(1, "count mismatch")]),
     "emotion without entity": (GOOD.replace("t2\t\t", "t2\t\tPOS").encode(), [(2, "count mismatch")]),
-    "unknown emotion": (GOOD.replace("NORM", "norm").encode(), [(3, "unknown emotion")]),
+    "unknown emotion": (GOOD.replace("NORM", "NORMAL").encode(), [(3, "unknown emotion")]),
+    "emotion in another case": (GOOD.replace("NORM", "norm").encode(), [(3, "emotion spelling")]),
+    "blank before an emotion": (GOOD.replace("POS,NEG", "POS, NEG").encode(), [(1, "emotion spelling")]),
+    "control character": (GOOD.replace("云杉", "云\x1b[31m杉").encode(), [(1, "control character")]),
     "four entities": (
         GOOD.replace("t2\t\t", "t2\ta,b,c,d\tPOS,POS,POS,POS").encode(),
         [(2, "more than three entities")],
@@ -300,6 +303,26 @@ def test_read_submission_accepts_what_leaves_no_doubt(tmp_path: Path) -> None:
     assert read_submission(tmp_path / "s.txt") == {"t1": (Entity("松果", POS), Entity("松果", POS)), "t2": ()}
 
 
+def test_read_submission_warns_in_the_words_of_the_checker(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = tmp_path / "s.txt"
+    path.write_text("t1\t松果,松果\tPOS,neg\nt2\t云杉\tPOS\nt3\t甲,甲\tPOS,POS\n", encoding="utf-8")
+    with caplog.at_level(logging.WARNING):
+        found = read_submission(path)
+    assert found["t1"] == (Entity("松果", POS), Entity("松果", NEG))
+    spelled, repeated, _ = map(str, check_submission(path, ["t1", "t2", "t3"]))
+    assert {*caplog.messages} == {f"{path}: {repeated} (and 1 more)", f"{path}: {spelled}"}
+
+
+def test_read_submission_takes_an_id_as_often_as_it_was_asked(tmp_path: Path) -> None:
+    path = tmp_path / "s.txt"
+    path.write_text("t1\t甲\tPOS\nt2\t\t\nt1\t乙\tNEG\n", encoding="utf-8")
+    found = read_submission(path, {"t1": 2})
+    assert found == {"t1": (Entity("甲", POS),), "t2": (), "t1\t2": (Entity("乙", NEG),)}
+    assert list(found) == list(occurrence_keys(["t1", "t2", "t1"]))
+    with pytest.raises(DataError, match=r"s\.txt:3: newsId 't1' has an earlier line"):
+        read_submission(path, {"t2": 2})
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -328,8 +351,7 @@ def test_a_missing_file_is_a_data_error(tmp_path: Path) -> None:
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=8)
 anything = st.lists(st.builds(Entity, any_text, st.sampled_from(Emotion)), max_size=5)
-ids = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\t\n\r\ufeff"), min_size=1, max_size=6)
-sound_ids = ids.filter(lambda text: text.strip(" "))
+sound_ids = st.text(min_size=1, max_size=6).filter(lambda text: news_id_fault(text) is None)
 
 
 @settings(deadline=None)  # the disk may be slow

@@ -239,7 +239,7 @@ def test_an_interrupted_training_with_workers_says_one_line(
 def test_an_interrupted_prediction_leaves_no_file(cli: Cli, tiny_run: TinyRun, tiny_data: Path, tmp_path: Path) -> None:
     tiny_run.copy_to(tmp_path)
     (tmp_path / "answer.csv").write_bytes(b"earlier\n")
-    arguments = ("--input", tiny_data / "all.jsonl", "--output", "answer.txt")
+    arguments = ("--input", tiny_data / "all.jsonl", "--output", "answer.txt", "--force")
     process = cli.start("predict", *arguments, "--workers", 2, cwd=tmp_path)
     done = interrupt(process, lambda: temporary_files(tmp_path))
     assert done.code == 130

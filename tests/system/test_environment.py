@@ -70,7 +70,7 @@ def test_predict_in_a_bare_environment_beside_old_files_from_a_folder_it_may_not
     found = b"".join((work / name).read_bytes() for name in ("answer.txt", "answer.csv", "answer.details.jsonl"))
     assert found == expected
     assert [path.name for path in source.iterdir()] == ["输入.jsonl"]
-    names = ["answer.csv", "answer.details.jsonl", "answer.txt", "models"]
+    names = [".answer.txt.json", "answer.csv", "answer.details.jsonl", "answer.txt", "models"]
     assert sorted(path.name for path in work.iterdir()) == names
 
 
@@ -98,7 +98,7 @@ def test_a_full_disk_stops_prediction_and_leaves_earlier_files(
     tiny_run.copy_to(tmp_path)
     (tmp_path / "answer.txt").write_bytes(b"earlier\n")
     before = files_of(tmp_path)
-    arguments = ("predict", "--input", tiny_data / "all.jsonl", "--output", "answer.txt", "--workers", "1")
+    arguments = ("predict", "--input", tiny_data / "all.jsonl", "--output", "answer.txt", "--workers", "1", "--force")
     done = cli.run(*arguments, cwd=tmp_path, code=SMALL_FILES.format(2000))
     assert (done.code, done.message) == (2, "answer.txt: cannot be written (File too large)")
     assert files_of(tmp_path) == before
