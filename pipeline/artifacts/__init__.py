@@ -18,6 +18,7 @@ from pipeline.artifacts.files import (
 )
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
 from pipeline.artifacts.naming import new_run_name, validate_run_name
+from pipeline.artifacts.own_files import open_locked, open_own
 from pipeline.artifacts.packed import BoundedGzip
 from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
 from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern
@@ -43,6 +44,8 @@ __all__ = [
     "new_run_name",
     "newest_run",
     "newest_unfinished",
+    "open_locked",
+    "open_own",
     "open_run",
     "output_file",
     "publish",

@@ -119,7 +119,8 @@ def atomic_write_bytes(path: Path, content: bytes) -> None:
     temporary = temporary_path(target)
     with write_errors(path):
         try:
-            temporary.write_bytes(content)
+            with temporary.open("xb") as file:  # never what stands there already, or what a link leads to
+                file.write(content)
             publish(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)

@@ -6,7 +6,6 @@ which stages are done, so that ``--resume`` goes on at the first one that is not
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import logging
@@ -22,6 +21,7 @@ from typing import Any
 from pipeline.artifacts.files import atomic_write_bytes, atomic_write_json, read_json, sha256_file, write_errors
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, environment
 from pipeline.artifacts.naming import validate_run_name
+from pipeline.artifacts.own_files import open_locked
 from pipeline.errors import ArtifactError, ConfigError
 
 logger = logging.getLogger(__name__)
@@ -164,13 +164,14 @@ class RunFolder:
         Raises:
             ArtifactError: another training holds it.
         """
-        with write_errors(self.path):
-            lock = (self.path / ".lock").open("a")  # never deleted: a lock on an unlinked file guards nothing
-        with lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
+        try:
+            with write_errors(self.path):
+                lock = open_locked(self.path / ".lock")
+        except ConfigError as error:
+            if isinstance(error.__cause__, BlockingIOError):
                 raise ArtifactError(f"{self.path}: another training is using this run folder") from error
+            raise
+        with lock:
             self.manifest.unlink(missing_ok=True)
             for leftover in self.path.rglob(".*.tmp"):  # of a training that was killed
                 if leftover.is_file() and leftover.parent != self.report.parent:  # a report may be in the making

@@ -207,6 +207,11 @@ def _log_file(path: Path) -> Iterator[None]:
 class _LogFile(logging.FileHandler):
     """A log that a full disk does not turn into a traceback for each message; what matters is on the terminal."""
 
+    def _open(self) -> Any:
+        from pipeline.artifacts import open_own
+
+        return open_own(Path(self.baseFilename), "a")
+
     def handleError(self, record: logging.LogRecord) -> None:
         """Do without the message."""
 

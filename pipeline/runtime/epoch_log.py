@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts import write_errors
+from pipeline.artifacts import open_own, write_errors
 from pipeline.runtime.processes import is_main
 
 
@@ -52,7 +52,7 @@ class JsonLinesLog:
         values = asdict(report) if isinstance(report, EpochReport) else report
         with write_errors(self.path):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.path.open("a", encoding="utf-8") as file:
+            with open_own(self.path, "a") as file:
                 file.write(json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
 
 
