@@ -131,7 +131,13 @@ def write_predictions(
     from pipeline.workflow.run_config import load_run_config
 
     key = stage_key(__version__, digest, origin.manifest, limit, skip_bad_rows)
-    journal = PredictionJournal(target, others=others, key=key, chunk_size=CHUNK_SIZE, resume=resume)
+    about = {
+        "run": f"{run.name} {origin.manifest[:12]}",
+        "input": f"{source} {digest[:12]}",
+        "limit": str(limit),
+        "bad rows": policy.value,
+    }
+    journal = PredictionJournal(target, others=others, key=key, chunk_size=CHUNK_SIZE, resume=resume, about=about)
     workers = workers or load_run_config(run.config).workers
     with journal, SubmissionWriter(target, details=details) as writer, chunk_map_of(engine, workers) as chunk_map:
         for prediction in journal.done():

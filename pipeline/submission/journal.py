@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
 import re
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from pipeline.artifacts import output_file, write_errors
+from pipeline.artifacts import open_locked, open_own, output_file, write_errors
 from pipeline.errors import ConfigError, DataError
 from pipeline.schema import ChosenEntity, Emotion, Mention, Prediction, RunnerUp
 
@@ -27,12 +26,14 @@ class PredictionJournal:
 
     Every line carries its checksum, so that one torn by a crash, and all after it, are told from whole ones. The
     file is kept where the process is stopped (killed, by Ctrl-C, a worker out of memory, a full disk) with answers
-    in it, and removed otherwise. It is locked: of two processes with one output the second is refused.
+    in it, and removed otherwise. It is locked, and so is a file of that form for every other output: of two processes
+    that share one of them the second is refused, before it has done any work.
 
     Args:
         output: the upload file.
         others: files written beside it; what a killed process left of all of them is removed.
         key: hash of all that the answers depend on. Answers under another key are not gone on with.
+        about: what they depend on, in words: the run, the input, the options. Messages name them.
         chunk_size: answers found together. Only whole chunks are given back: the size of a chunk can change the
             last bits of a probability.
         resume: go on with what is there, instead of starting anew.
@@ -42,26 +43,35 @@ class PredictionJournal:
     """
 
     def __init__(
-        self, output: Path, *, others: Sequence[Path] = (), key: str, chunk_size: int, resume: bool = False
+        self,
+        output: Path,
+        *,
+        others: Sequence[Path] = (),
+        key: str,
+        chunk_size: int,
+        resume: bool = False,
+        about: Mapping[str, str] | None = None,
     ) -> None:
         self._output = output
         self._targets = [output_file(path) for path in (output, *others)]
-        self.path = self._targets[0].with_name(f".{self._targets[0].name}.part")
+        self.path = _part(self._targets[0])
         self._key, self._chunk_size, self._resume = key, chunk_size, resume
+        self._about = dict(about or {})
         self.n_done = 0
         """Answers that are there already."""
         self._n_noted = 0
 
     def __enter__(self) -> PredictionJournal:
+        self._locks = self._locked()
+        self._file = self._locks[self.path]
         with write_errors(self._output):
-            self._file = self._locked()
             try:
                 self._remove_leftovers()
                 end = self._scan() if self._resume else 0
                 self._file.truncate(end)
                 self._file.seek(end)
                 if end == 0:
-                    self._file.write(_line({"key": self._key}))
+                    self._file.write(_line({"key": self._key, "about": self._about}))
                 self._file.flush()
             except BaseException:
                 self._close(keep=self.n_done > 0)
@@ -71,7 +81,7 @@ class PredictionJournal:
 
     def done(self) -> Iterator[Prediction]:
         """Yield the answers that are there already, in order, one in memory at a time."""
-        with self.path.open("rb") as file:
+        with open_own(self.path, "rb") as file:
             file.readline()
             for _ in range(self.n_done):
                 yield _prediction(_values(file.readline()))
@@ -99,24 +109,28 @@ class PredictionJournal:
             logger.warning("%d answers are kept; go on with the same command and --resume", n_kept)
 
     def _close(self, *, keep: bool) -> None:
-        """Close the file, which releases the lock."""
+        """Close the files, which releases the locks."""
         if not keep:
             self.path.unlink(missing_ok=True)
-        with suppress(OSError):  # a full disk refused the last of it: the checksums tell
-            self._file.close()
+        _release(self._locks)
 
-    def _locked(self) -> IO[bytes]:
-        """Open the file and lock it; one that another process removed meanwhile is opened again."""
-        while True:
-            file = self.path.open("ab+")
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                if self.path.exists() and os.path.samestat(os.fstat(file.fileno()), self.path.stat()):
-                    return file
-            except BlockingIOError as error:
-                file.close()
-                raise ConfigError(f"{self._output}: another prediction is writing this file") from error
-            file.close()
+    def _locked(self) -> dict[Path, IO[bytes]]:
+        """Open and lock the file of every output.
+
+        Raises:
+            ConfigError: another process holds one, or it cannot be opened.
+        """
+        locks: dict[Path, IO[bytes]] = {}
+        try:
+            for target in sorted(set(self._targets)):  # in one order: of two processes one gets all
+                with write_errors(target):
+                    locks[_part(target)] = open_locked(_part(target))
+        except ConfigError as error:
+            _release(locks)
+            if isinstance(error.__cause__, BlockingIOError):
+                raise ConfigError(f"{target}: another prediction is writing this file") from error
+            raise
+        return locks
 
     def _remove_leftovers(self) -> None:
         """Remove temporary files of these outputs: whoever wrote them was killed, or would hold the lock."""
@@ -131,16 +145,44 @@ class PredictionJournal:
         self._file.seek(0)
         header = _values(self._file.readline())
         if header is None or header.get("key") != self._key:
-            about = "rests on another run, input or options" if header else "is not there"
-            logger.warning("%s: what to go on with %s; starting anew", self.path, about)
+            logger.warning("%s: %s; starting anew", self.path, self._difference(header))
             return 0
         end, n_lines = self._file.tell(), 0
         while _values(self._file.readline()) is not None:
             n_lines += 1
             if n_lines % self._chunk_size == 0:
                 end, self.n_done = self._file.tell(), n_lines
-        logger.info("%s: going on after %d articles", self.path, self.n_done)
+        logger.info("%s: going on after %d articles%s", self.path, self.n_done, _words(self._about))
         return end
+
+    def _difference(self, header: dict[str, Any] | None) -> str:
+        """Say why there is nothing to go on with."""
+        if header is None:
+            return "what to go on with is not there"
+        found = header.get("about") or {}
+        differing = {name: value for name, value in found.items() if self._about.get(name) != value}
+        return f"what to go on with rests on another run, input or options{_words(differing)}"
+
+
+def _part(target: Path) -> Path:
+    return target.with_name(f".{target.name}.part")
+
+
+def _release(locks: Mapping[Path, IO[bytes]]) -> None:
+    """Close locked files; those that hold nothing are removed."""
+    for path, file in locks.items():
+        with suppress(OSError):  # a full disk refused the last of it: the checksums tell
+            file.flush()
+        with suppress(OSError):
+            # After another holder came in between, the name is that of its file.
+            if os.fstat(file.fileno()).st_size == 0 and os.path.samestat(os.fstat(file.fileno()), path.lstat()):
+                path.unlink(missing_ok=True)
+        with suppress(OSError):
+            file.close()
+
+
+def _words(about: Mapping[str, str]) -> str:
+    return f" ({', '.join(f'{name} {value}' for name, value in about.items())})" if about else ""
 
 
 def _line(values: dict[str, Any]) -> bytes:
