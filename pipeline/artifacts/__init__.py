@@ -11,17 +11,17 @@ from pipeline.artifacts.files import (
     publish,
     read_json,
     read_table,
-    sha256_file,
     temporary_path,
     write_errors,
     write_table,
 )
+from pipeline.artifacts.inputs import inputs_kept, open_input, sha256_file
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
 from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.own_files import open_locked, open_own
-from pipeline.artifacts.packed import BoundedGzip
+from pipeline.artifacts.packed import BoundedGzip, unpack_file
 from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
-from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern
+from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern, open_any
 
 __all__ = [
     "LONE_SURROGATE",
@@ -39,11 +39,14 @@ __all__ = [
     "atomic_writer",
     "find_files",
     "git_state",
+    "inputs_kept",
     "is_pattern",
     "new_folder",
     "new_run_name",
     "newest_run",
     "newest_unfinished",
+    "open_any",
+    "open_input",
     "open_locked",
     "open_own",
     "open_run",
@@ -54,6 +57,7 @@ __all__ = [
     "sha256_file",
     "stage_key",
     "temporary_path",
+    "unpack_file",
     "validate_run_name",
     "write_errors",
     "write_table",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import gzip
-import hashlib
 import io
 import json
 import os
@@ -155,12 +154,6 @@ def read_json(path: Path) -> Any:
         raise ArtifactError(f"{path}: not valid JSON ({error})") from error
     except RecursionError as error:
         raise ArtifactError(f"{path}: not valid JSON (nested too deeply)") from error
-
-
-def sha256_file(path: Path) -> str:
-    """Return the hexadecimal SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def write_table(path: Path, table: pd.DataFrame) -> None:

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts.files import sha256_file
+from pipeline.artifacts.inputs import sha256_file
 
 SCHEMA_VERSION = 1
 """Raised whenever a saved run of an earlier program can no longer be read."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import zlib
+from pathlib import Path
 from typing import BinaryIO
 
 from pipeline.artifacts.stored import AnyFile
-from pipeline.errors import DataError
+from pipeline.errors import ArtifactError, DataError
 
 MAX_RATIO = 200
 """Unpacked bytes for each packed one. Text is packed 2 to 30 times; a bomb of zeros 1,000 times."""
@@ -47,3 +49,18 @@ class BoundedGzip(gzip.GzipFile):
                 f"{self._path}: unpacks to more than {MAX_RATIO} times its size: no text does, so it is not read on"
             )
         return block
+
+
+def unpack_file(path: Path) -> bytes:
+    """Return what a packed file of a run holds.
+
+    Raises:
+        ArtifactError: it is missing or damaged, or unpacks to too much.
+    """
+    try:
+        with path.open("rb") as raw, BoundedGzip(path, raw) as file:
+            return file.read()
+    except DataError as error:
+        raise ArtifactError(error.message) from error
+    except (OSError, EOFError, zlib.error) as error:
+        raise ArtifactError(f"{path}: cannot be read: {error}") from error

@@ -18,7 +18,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pipeline.artifacts.files import atomic_write_bytes, atomic_write_json, read_json, sha256_file, write_errors
+from pipeline.artifacts.files import atomic_write_bytes, atomic_write_json, read_json, write_errors
+from pipeline.artifacts.inputs import sha256_file
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, environment
 from pipeline.artifacts.naming import validate_run_name
 from pipeline.artifacts.own_files import open_locked

@@ -13,6 +13,7 @@ from pathlib import Path
 from posixpath import basename, commonpath, dirname, join, relpath, splitext
 from typing import Any, Literal, TextIO
 
+from pipeline.artifacts.inputs import open_input
 from pipeline.errors import ConfigError, DataError, PipelineError
 
 _QUOTED = str.maketrans({"[": "%5B", "]": "%5D", " ": "%20"})
@@ -207,3 +208,8 @@ def _reason(error: Exception) -> str:
 
 AnyFile = Path | StoredFile
 """What can be read: a local path, or a file anywhere."""
+
+
+def open_any(file: AnyFile) -> io.BufferedReader:
+    """Open a file for reading, wherever it lies; see ``open_input``."""
+    return file.open("rb") if isinstance(file, StoredFile) else open_input(file)

@@ -19,6 +19,7 @@ import typer
 from typer.main import get_command
 
 from pipeline import __version__
+from pipeline.artifacts import inputs_kept
 from pipeline.cli.commands import audit, check, demo, evaluate, train
 from pipeline.cli.compare import compare
 from pipeline.cli.explain import explain
@@ -29,7 +30,7 @@ from pipeline.cli.say import EscapingFormatter, escaped
 from pipeline.cli.tag import tag
 from pipeline.cli.tune import tune
 from pipeline.errors import ConfigError, PipelineError
-from pipeline.runtime.processes import follow, is_main, joined, n_processes
+from pipeline.runtime.processes import end_if_launched, follow, is_main, joined, n_processes
 
 EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
@@ -81,14 +82,16 @@ def options(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code.
 
-    It is 0, 1 bug, 2 usage, 3 data, 4 artifact, 130 interrupted, 141 output that nobody read to its end.
+    It is 0, 1 bug, 2 usage, 3 data, 4 artifact, 130 interrupted, 141 output that nobody read to its end. One of several
+    processes that a launcher started ends with that code instead.
     """
     _prepare_streams()
     code = _run(list(sys.argv[1:] if arguments is None else arguments))
     try:
         sys.stdout.flush()
     except BrokenPipeError:
-        return _closed_pipe(code)
+        code = _closed_pipe(code)
+    end_if_launched(code)
     return code
 
 
@@ -106,7 +109,7 @@ def _run(arguments: list[str]) -> int:
     program = get_command(app)
     _name_as_started(program)
     try:
-        with joined():
+        with joined(), inputs_kept():
             if not is_main():
                 return _take_part()
             # Not program.main(): that would turn Ctrl-C and a closed pipe into exit codes of its own.

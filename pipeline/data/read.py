@@ -18,7 +18,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any, NoReturn
 
-from pipeline.artifacts import AnyFile, BoundedGzip
+from pipeline.artifacts import AnyFile, BoundedGzip, open_any
 from pipeline.data.repeats import RepeatedIds
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, MAX_ENTITIES, Article, Emotion, Entity, emotion_of, news_id_fault
@@ -282,7 +282,7 @@ def _open(path: AnyFile) -> Iterator[BufferedIOBase]:
     So does an end before the one it had when it was opened: less would be read, and nothing told of it.
     """
     try:
-        with path.open("rb") as raw:
+        with open_any(path) as raw:
             n_bytes = os.fstat(raw.fileno()).st_size if isinstance(path, Path) else 0
             if path.suffix.lower() == ".gz" or raw.peek(2)[:2] == _GZIP_MAGIC:
                 with BoundedGzip(path, raw) as unpacked:

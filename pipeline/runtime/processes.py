@@ -10,14 +10,16 @@ Without a launcher all of this is trivial, and torch is not imported.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cache, partial, wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 from pipeline.errors import PipelineError
 
@@ -45,6 +47,8 @@ class _Group:
 
 
 _group: _Group | None = None
+_was_launched = False
+"""Whether this process has belonged to a group; ever after."""
 
 
 def n_processes() -> int:
@@ -64,12 +68,15 @@ def side_by_side(workers: int) -> int:
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """Belong to the group that a launcher started, if one did; the others are let go when the first process leaves."""
-    global _group
+    """Belong to the group that a launcher started, if one did; the others are let go when the first process leaves.
+
+    A process that did is to end by ``end_if_launched``.
+    """
+    global _group, _was_launched
     if "RANK" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) < 2:
         yield
         return
-    _group = _join()
+    _group, _was_launched = _join(), True
     try:
         yield
     finally:
@@ -180,12 +187,33 @@ def _told_when_alone() -> Iterator[None]:
         raise PipelineError("another of the processes that train together is gone", hint=hint) from error
 
 
+def end_if_launched(code: int) -> None:
+    """End this process at once if it has belonged to a group, and return otherwise; see ``end_process``."""
+    if _was_launched:
+        end_process(code)
+
+
+def end_process(code: int) -> NoReturn:
+    """Leave the group, write out what was said, and end, without the interpreter's coming down.
+
+    Threads of torch that are still there while it does have been seen, rarely, to abort the process after all work was
+    done (``terminate called without an active exception``). Nothing that is to run at exit runs.
+    """
+    with suppress(RuntimeError):  # of a group whose other members are gone
+        _leave_group()
+    logging.shutdown()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # closed, or its reader is gone
+            stream.flush()
+    os._exit(code)
+
+
 @cache
 def leave_group_at_exit() -> None:
     """Have this process leave the group of processes when it ends, if it has not left before; twice is once.
 
-    A group still open when the interpreter comes down takes its threads with it, and now and then the whole process
-    (``terminate called without an active exception``), after all work was done.
+    For whoever trains in several processes without ``joined`` and ``end_process``: a group still open when the
+    interpreter comes down takes its threads with it, and now and then the whole process.
     """
     atexit.register(_leave_group)
 

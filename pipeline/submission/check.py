@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipeline.artifacts import open_input
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, MAX_ENTITIES, Entity, emotion_of, occurrence_keys
 from pipeline.submission.clean import CONTROLS, LINE_BREAKS, is_invisible
@@ -140,7 +141,7 @@ def _order_problem(wanted: list[str], placed: list[tuple[int, str]]) -> list[Pro
 def _scan(path: Path) -> Iterator[_Line]:
     """Yield the lines with the faults that show without knowing the test file. Lines end at LF only."""
     try:
-        with path.open("rb") as file:
+        with open_input(path) as file:
             for number, raw in enumerate(file, start=1):
                 yield _parse(number, raw)
     except OSError as error:

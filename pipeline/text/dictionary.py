@@ -10,7 +10,7 @@ from pathlib import Path
 
 import ahocorasick
 
-from pipeline.artifacts import BoundedGzip
+from pipeline.artifacts import BoundedGzip, open_input
 from pipeline.errors import DataError
 from pipeline.text import match_key
 
@@ -85,7 +85,7 @@ def read_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> l
     keys: set[str] = set()
     try:
         with ExitStack() as stack:
-            raw = stack.enter_context(path.open("rb"))
+            raw = stack.enter_context(open_input(path))
             lines = stack.enter_context(BoundedGzip(path, raw)) if path.suffix == ".gz" else raw
             for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b""), 1):
                 if len(line) > MAX_LINE_BYTES:

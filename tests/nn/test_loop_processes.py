@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import socket
@@ -18,6 +17,7 @@ from torch import Tensor, distributed, nn
 
 from pipeline.config import TrainingConfig
 from pipeline.nn.loop import train
+from pipeline.runtime.processes import end_process
 from tests.support.paths import ROOT
 
 N_EPOCHS, BATCH = 3, 4
@@ -100,9 +100,12 @@ def test_two_processes_take_the_steps_of_one_with_twice_the_batch(tmp_path: Path
 
 
 if __name__ == "__main__":
-    # Handlers run last in, first out: this one sees what training's own left behind.
-    atexit.register(lambda: Path(sys.argv[1]).with_suffix(".left").write_text(str(not distributed.is_initialized())))
+    end = os._exit
+
+    def note_and_end(code: int) -> None:
+        Path(sys.argv[1]).with_suffix(".left").write_text(str(not distributed.is_initialized()))
+        end(code)
+
+    os._exit = note_and_end
     Path(sys.argv[1]).write_text(json.dumps(fit(BATCH, int(sys.argv[2]))))
-    # What is asked about ends here; torch's own threads have been seen, rarely, to abort a process as it comes down.
-    atexit._run_exitfuncs()
-    os._exit(0)
+    end_process(0)

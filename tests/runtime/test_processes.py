@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -12,7 +13,16 @@ import pytest
 
 from pipeline.errors import DataError, PipelineError
 from pipeline.runtime import processes
-from pipeline.runtime.processes import follow, from_main, is_main, joined, n_processes, side_by_side, together
+from pipeline.runtime.processes import (
+    end_if_launched,
+    follow,
+    from_main,
+    is_main,
+    joined,
+    n_processes,
+    side_by_side,
+    together,
+)
 from tests.support.command_line import Cli, Done, launcher_variables
 
 CODE = "import sys; from tests.runtime import test_processes; test_processes.begin(*sys.argv[1:])"
@@ -73,8 +83,14 @@ def lead(folder: str, what: str) -> None:
 
 
 def begin(folder: str, what: str) -> None:
-    """Be one of two processes."""
+    """Be one of two processes, and end as one."""
     processes.GRACE_S = 0.5
+    atexit.register(lambda: note(folder, "the interpreter came down"))
+    end_if_launched(_begin(folder, what))
+    raise AssertionError("was not launched")
+
+
+def _begin(folder: str, what: str) -> int:
     try:
         with joined():
             if is_main():
@@ -83,9 +99,10 @@ def begin(folder: str, what: str) -> None:
                 follow()
     except PipelineError as error:
         sys.stderr.write(f"error: {error.message}\n")
-        sys.exit(error.exit_code)
+        return error.exit_code
     except KeyboardInterrupt:
-        sys.exit(130)
+        return 130
+    return 0
 
 
 def launch(cli: Cli, folder: Path, what: str) -> list[Done]:
@@ -100,6 +117,7 @@ def test_one_process_is_the_first_and_only(monkeypatch: pytest.MonkeyPatch, tmp_
         assert add(str(tmp_path), 2, to=3) == 5
         with pytest.raises(ValueError, match="belongs to no group"):
             follow()
+    end_if_launched(0)  # returns: there was no launcher
 
 
 @pytest.mark.enable_socket

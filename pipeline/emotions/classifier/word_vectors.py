@@ -12,7 +12,7 @@ from typing import IO, cast
 
 import numpy as np
 
-from pipeline.artifacts import BoundedGzip
+from pipeline.artifacts import BoundedGzip, open_input
 from pipeline.errors import DataError
 
 _PROBE = 4096
@@ -65,7 +65,7 @@ def read_word_vectors(path: Path, wanted: Container[str], *, first: int = 0) -> 
 
 @contextmanager
 def _open(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as file:
+    with open_input(path) as file:
         if file.peek(2)[:2] != b"\x1f\x8b":
             yield file
             return
