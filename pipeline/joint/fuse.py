@@ -64,6 +64,6 @@ def read_rule(folder: Path) -> NumberRule:
     """
     content = read_json(folder / RULE)
     try:
-        return NumberRule(**content["rule"])
-    except (KeyError, TypeError) as error:
+        return NumberRule.from_dict(content["rule"])
+    except (LookupError, TypeError, ValueError) as error:
         raise ArtifactError(f"{folder / RULE}: want a number rule ({error})") from error

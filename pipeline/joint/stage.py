@@ -10,6 +10,7 @@ import numpy as np
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config
+from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Scores
 from pipeline.entities.tagging import TaggerStage, article_text
 from pipeline.errors import ArtifactError
@@ -87,7 +88,7 @@ class JointStage:
     def save(self, folder: Path) -> None:
         """Write votes and ranking; the tagger wrote itself when it was trained."""
         voter = {"temperature": self.voter_.temperature_, "shares": self.voter_.shares_.tolist()}
-        atomic_write_json(folder / VOTES, {"voter": voter, "ranking": self.ranking_.to_dict()})
+        atomic_write_json(folder / VOTES, {"emotions": ORDER, "voter": voter, "ranking": self.ranking_.to_dict()})
 
     @classmethod
     def load(cls, folder: Path, config: Config) -> Self:
@@ -100,11 +101,14 @@ class JointStage:
         stage.tagger_ = TaggerStage.load(folder / TAGGER, config, labels=LABELS)
         state = read_json(folder / VOTES)
         try:
+            check_order(folder / VOTES, state.get("emotions"))
             stage.voter_ = EmotionVoter()
             stage.voter_.temperature_ = float(state["voter"]["temperature"])
             stage.voter_.shares_ = np.array(state["voter"]["shares"], dtype=np.float64)
+            if stage.voter_.shares_.shape != (len(ORDER),):
+                raise ValueError(f"want {len(ORDER)} shares")
             stage.ranking_ = VoteRanking.from_dict(state["ranking"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise ArtifactError(f"{folder / VOTES}: want voter and ranking ({error})") from error
         return stage
 

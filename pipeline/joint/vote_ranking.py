@@ -81,7 +81,7 @@ class VoteRanking:
         try:
             ranking = cls(values["score"])
             ranking.calibrator_ = Calibrator.from_dict(values["calibrator"])
-            ranking.rule_ = NumberRule(**values["rule"])
-        except (KeyError, TypeError) as error:
+            ranking.rule_ = NumberRule.from_dict(values["rule"])
+        except (LookupError, TypeError, ValueError) as error:
             raise ArtifactError(f"joint ranking: want score, calibrator and rule ({error})") from error
         return ranking

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from tqdm import tqdm
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json, stage_key
+from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json, stage_key, unpack_file
 from pipeline.errors import ArtifactError
 from pipeline.runtime.epoch_log import JsonLinesLog, log_to
 from pipeline.runtime.parallel import map_chunks
@@ -283,9 +283,9 @@ def _place(folder: Path, fold: int | None) -> Path:
 
 def _read(path: Path, read: Callable[[Any], Result], n_items: int) -> list[Result]:
     try:
-        results = [read(value) for value in json.loads(gzip.decompress(path.read_bytes()))]
+        results = [read(value) for value in json.loads(unpack_file(path))]
         if len(results) != n_items:
             raise ValueError(f"{len(results)} results for {n_items} articles")
-    except (OSError, EOFError, ValueError, TypeError, zlib.error) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ArtifactError(f"{path}: cannot be read: {error}") from error
     return results

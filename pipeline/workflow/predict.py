@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -20,6 +21,7 @@ from pipeline.emotions.sentiment.scores import Probs, likeliest
 from pipeline.entities.candidates import CandidateSet, Source, locate
 from pipeline.entities.rerank import NumberRule
 from pipeline.entities.tagging import TaggerStage
+from pipeline.errors import ArtifactError
 from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, read_rule
 from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.schema import Article, ChosenEntity, Prediction, RunnerUp
@@ -105,25 +107,26 @@ class Predictor:
         """Load the models of a run folder; its checksums are the caller's business (``open_run``).
 
         Raises:
-            ArtifactError: see the models.
+            ArtifactError: see the models; or they do not fit together.
         """
         run = RunFolder(path)
         config = load_run_config(run.config)
-        parts = StageSet.of(config)
-        joint = JointStage.load(run.stage("joint"), config) if parts.joint else None
-        finder = EntityFinder.load(run, config) if parts.reranker else None
-        if joint is None or config.joint.ranking == "reranker":
-            rule = finder.rule if finder else read_rule(run.stage("rerank"))
-        else:
-            rule = joint.ranking_.rule_ if config.mode == "joint" else read_rule(run.stage(FUSED))
-        return cls(
-            config,
-            tagger=TaggerStage.load(run.stage("tagger"), config) if parts.tagger else None,
-            joint=joint,
-            finder=finder,
-            sentiment=SentimentStage.load(run.stage("sentiment"), config) if parts.sentiment else None,
-            rule=rule,
-        )
+        with _fitting_together(path):
+            parts = StageSet.of(config)
+            joint = JointStage.load(run.stage("joint"), config) if parts.joint else None
+            finder = EntityFinder.load(run, config) if parts.reranker else None
+            if joint is None or config.joint.ranking == "reranker":
+                rule = finder.rule if finder else read_rule(run.stage("rerank"))
+            else:
+                rule = joint.ranking_.rule_ if config.mode == "joint" else read_rule(run.stage(FUSED))
+            return cls(
+                config,
+                tagger=TaggerStage.load(run.stage("tagger"), config) if parts.tagger else None,
+                joint=joint,
+                finder=finder,
+                sentiment=SentimentStage.load(run.stage("sentiment"), config) if parts.sentiment else None,
+                rule=rule,
+            )
 
     @property
     def known_names(self) -> tuple[Collection[str], Collection[str]]:
@@ -298,6 +301,16 @@ def _in_document(spans: Iterable[WeightedSpan], origin: Sequence[tuple[int, int,
         if stop <= begin + length:
             moved.append(WeightedSpan(start - begin + source, stop - begin + source, weight))
     return moved
+
+
+@contextmanager
+def _fitting_together(path: Path) -> Iterator[None]:
+    """Tell files that were changed by someone who mended the checksums from a fault of the program."""
+    try:
+        yield
+    except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        raise ArtifactError(f"{path}: its files do not fit together ({reason})", hint="train the run again") from error
 
 
 def predict_stream(

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config
+from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, one_hot
+from pipeline.errors import ArtifactError
 from pipeline.registry import HEADS, unknown_name
 from pipeline.schema import EMOTIONS, Target
 
@@ -98,11 +100,21 @@ class Majority:
 
     def save(self, folder: Path) -> None:
         """Write the shares."""
-        atomic_write_json(folder / "shares.json", self.shares_.tolist())
+        atomic_write_json(folder / "shares.json", {"emotions": ORDER, "shares": self.shares_.tolist()})
 
     def load(self, folder: Path) -> Self:
         """Read the shares."""
-        self.shares_ = np.array(read_json(folder / "shares.json"))
+        path = folder / "shares.json"
+        saved = read_json(path)
+        if isinstance(saved, dict):  # runs of before 0.2.0 have the shares alone
+            check_order(path, saved.get("emotions"))
+            saved = saved.get("shares")
+        if not isinstance(saved, list) or len(saved) != len(ORDER):
+            raise ArtifactError(f"{path}: want a share of each of {len(ORDER)} emotions")
+        try:
+            self.shares_ = np.array(saved, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ArtifactError(f"{path}: want shares ({error})") from error
         return self
 
 

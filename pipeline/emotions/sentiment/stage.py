@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -16,6 +18,7 @@ from pipeline.artifacts import StageTimer, atomic_write_json, read_json
 from pipeline.config import Config
 from pipeline.emotions.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.emotions.sentiment.members import Attentive, Member, build_member
+from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, Scores, fit_temperature, mixture_weights, with_temperature
 from pipeline.emotions.sentiment.training import MemberTraining, transfer
 from pipeline.errors import ArtifactError
@@ -29,6 +32,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 STATE = "stage.json"
+PLACE = re.compile(rf"{MODEL}|(?:{FOLDS}/)?[0-9]+", re.ASCII)
+"""Folder of a model in that of its member; runs of before 0.2.0 have their fold models beside each other."""
 AND = "+"
 """Joins the names of members whose probabilities are averaged."""
 BASELINE = "majority"
@@ -105,6 +110,7 @@ class SentimentStage:
             self._train(trainings[name], examples, fold_of, folder / name, final=not keeps)
             places[name] = [f"{FOLDS}/{fold}" for fold in sorted(set(fold_of))] if keeps else [MODEL]
         state = {
+            "emotions": ORDER,
             "chosen": self.chosen_,
             "weights": self.weights_,
             "models": places,
@@ -155,6 +161,7 @@ class SentimentStage:
     def _restore(self, folder: Path) -> None:
         state: dict[str, Any] = read_json(folder / STATE)
         try:
+            check_order(folder / STATE, state.get("emotions"))
             self.chosen_, self.temperatures_ = state["chosen"], state["temperatures"]
             self.table_ = [Scores(**scores) for scores in state["table"]]
             # Earlier runs count their models, and weigh members alike.
@@ -162,11 +169,12 @@ class SentimentStage:
                 name: [str(number) for number in range(count)] for name, count in state["n_models"].items()
             }
             self.weights_ = state.get("weights") or [1.0] * len(places)
+            _check_state(self.chosen_, places, self.weights_, self.temperatures_)
             self.models_: dict[str, list[Member]] = {
                 name: [build_member(name, self.config).load(folder / name / place) for place in of_member]
                 for name, of_member in places.items()
             }
-        except (OSError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
             raise ArtifactError(f"{folder}: not a sentiment stage of this configuration ({error})") from error
 
     def _training(
@@ -201,6 +209,32 @@ class SentimentStage:
         if self.config.sentiment.choose != "auto":
             return self.config.sentiment.choose
         return max(self.table_, key=lambda scores: scores.accuracy).member  # the first of equals
+
+
+def _check_state(chosen: Any, places: Any, weights: Any, temperatures: Any) -> None:
+    """Check what a stage says of its models, before any is read.
+
+    Raises:
+        ValueError: it cannot be what ``fit`` wrote: a place outside the stage, or numbers that are none.
+    """
+    if not isinstance(chosen, str) or not isinstance(places, dict) or [*places] != chosen.split(AND):
+        raise ValueError(f"models of {chosen!r} wanted")
+    for name, of_member in places.items():
+        if not isinstance(of_member, list) or not of_member:
+            raise ValueError(f"{name}: no models")
+        for place in of_member:
+            if not isinstance(place, str) or not PLACE.fullmatch(place):
+                raise ValueError(f"{name}: {place!r} is no place of a model in this stage")
+    scales = [temperatures[name] for name in places]
+    if not all(_is_positive(value) for value in scales):
+        raise ValueError("temperatures: want a positive number for each model")
+    shares = [isinstance(weight, int | float) and 0 <= weight < math.inf for weight in weights]
+    if len(shares) != len(places) or not all(shares) or not sum(weights):
+        raise ValueError("weights: want a number for each model, not all of them 0")
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 < value < math.inf
 
 
 def _weighted_spans(weights: NDArray[np.float64]) -> list[WeightedSpan]:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 from scipy import sparse
 from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
@@ -15,7 +16,9 @@ from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
 from pipeline.emotions.sentiment.linear import FitLinear, fit_softmax
 from pipeline.emotions.sentiment.ngrams import NgramCounter, WordCounter, word_ngrams
+from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, class_weights, softmax
+from pipeline.errors import ArtifactError
 from pipeline.schema import Emotion, Target
 from pipeline.text import match_key
 
@@ -29,6 +32,9 @@ NGRAMS = (1, 3)
 """Shortest and longest n-gram of characters."""
 MIN_COUNT = {"char": 10, "word": 5}
 """Examples that must hold an n-gram of a text; fewer (1 in 200) where there are few examples."""
+
+EMOTIONS_FILE = "emotions.json"
+"""The emotions in the order of the classifier's columns; models of before 0.2.0 have none."""
 
 Tokens = Literal["char", "word"]
 
@@ -78,13 +84,31 @@ class Tfidf:
         terms = {field: weighing.terms for field, weighing in self.weighings_.items()}
         arrays = {f"idf.{field}": weighing.idf for field, weighing in self.weighings_.items()}
         arrays |= {"coefficients": self.coefficients_, "intercept": self.intercept_}
+        atomic_write_json(folder / EMOTIONS_FILE, ORDER)
         atomic_write_json(folder / "terms.json", terms)
         atomic_write_bytes(folder / "model.safetensors", save(arrays))
 
     def load(self, folder: Path) -> Self:
-        """Read what ``save`` wrote."""
-        arrays = load_file(folder / "model.safetensors")
-        terms = read_json(folder / "terms.json")
+        """Read what ``save`` wrote.
+
+        Raises:
+            ArtifactError: a file is missing or damaged, or they do not fit together.
+        """
+        if (folder / EMOTIONS_FILE).is_file():
+            check_order(folder / EMOTIONS_FILE, read_json(folder / EMOTIONS_FILE))
+        path, terms = folder / "model.safetensors", read_json(folder / "terms.json")
+        if not isinstance(terms, dict) or set(terms) != set(FIELD_WEIGHTS) or not all(map(_is_listing, terms.values())):
+            raise ArtifactError(f"{folder / 'terms.json'}: want the n-grams of {', '.join(FIELD_WEIGHTS)}")
+        try:
+            arrays = load_file(path)
+        except (OSError, SafetensorError) as error:
+            raise ArtifactError(f"{path}: cannot be read ({error})") from error
+        n_terms = sum(map(len, terms.values()))
+        wanted = {f"idf.{field}": (len(listed),) for field, listed in terms.items()}
+        wanted |= {"coefficients": (n_terms, len(ORDER)), "intercept": (len(ORDER),)}
+        for name, shape in wanted.items():
+            if name not in arrays or arrays[name].shape != shape or arrays[name].dtype.kind != "f":
+                raise ArtifactError(f"{path}: {name} is missing, or not of the shape {shape}")
         self.weighings_ = {
             field: _Weighing(terms[field], arrays[f"idf.{field}"], self._tokens_of(field)) for field in terms
         }
@@ -101,6 +125,15 @@ class Tfidf:
             once = self.weighings_[field].transform(list(rows))  # the targets of an article share its text
             parts.append(once[[rows[text] for text in column]] * FIELD_WEIGHTS[field])
         return sparse.hstack(parts, format="csr")
+
+
+def _is_listing(terms: object) -> bool:
+    """Tell whether these can be the n-grams of a field: texts, none of them twice."""
+    return (
+        isinstance(terms, list)
+        and all(isinstance(term, str) and term for term in terms)
+        and len(set(terms)) == len(terms)
+    )
 
 
 def _columns(examples: Sequence[Target]) -> dict[str, list[str]]:

@@ -154,9 +154,12 @@ class Blend:
         if not isinstance(content, dict) or not {"weight", "rule", "calibrator"} <= set(content):
             raise ArtifactError(f"{folder / 'blend.json'}: want weight, rule and calibrator")
         blend = cls(config)
-        blend.weight_ = float(content["weight"])
-        blend.calibrator_ = Calibrator.from_dict(content["calibrator"])
-        blend.rule_ = NumberRule(**content["rule"])
+        try:
+            blend.weight_ = float(content["weight"])
+            blend.calibrator_ = Calibrator.from_dict(content["calibrator"])
+            blend.rule_ = NumberRule.from_dict(content["rule"])
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ArtifactError(f"{folder / 'blend.json'}: want weight, rule and calibrator ({error})") from error
         return blend
 
 

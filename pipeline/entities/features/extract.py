@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import gzip
 import json
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json, unpack_file
 from pipeline.config import CandidateConfig
 from pipeline.entities.candidates import CandidateGenerator, CandidateSet
 from pipeline.entities.features.context import Columns, FeatureContext
@@ -20,10 +19,10 @@ from pipeline.entities.features.groups import GROUPS
 from pipeline.entities.features.statistics import KeyCounts
 from pipeline.entities.pruning import Pruner
 from pipeline.entities.tagging import tagger_keys
-from pipeline.errors import ArtifactError
+from pipeline.errors import ArtifactError, ConfigError
 from pipeline.schema import Article
 from pipeline.text import Document, Segmenter, default_segmenter, match_key
-from pipeline.text.dictionary import Matcher
+from pipeline.text.dictionary import MAX_NAMES, Matcher
 from pipeline.text.spans import ScoredSpan
 
 ALL = "all"
@@ -180,25 +179,54 @@ class Extractor:
         Raises:
             ArtifactError: a file is missing or damaged, or was made with another segmentation.
         """
-        settings = read_json(folder / "settings.json")
-        segmenter = default_segmenter()
-        if settings["segmenter"] != segmenter.name:
-            raise ArtifactError(
-                f"{folder / 'settings.json'}: the run was trained with {settings['segmenter']}, "
-                f"this machine has {segmenter.name}"
-            )
+        path, segmenter = folder / "settings.json", default_segmenter()
+        settings = read_json(path)
         try:
-            listing = gzip.decompress((folder / "dictionary.txt.gz").read_bytes()).decode()
-        except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
-            raise ArtifactError(f"{folder / 'dictionary.txt.gz'}: cannot be read: {error}") from error
-        pruners = {name: Pruner.from_dict(weights) for name, weights in read_json(folder / "pruners.json").items()}
+            found, config = settings["segmenter"], CandidateConfig(**settings["candidates"])
+        except (KeyError, TypeError, ConfigError) as error:
+            raise ArtifactError(f"{path}: not the settings of candidates ({error})") from error
+        if found != segmenter.name:
+            raise ArtifactError(f"{path}: the run was trained with {found}, this machine has {segmenter.name}")
         return cls(
-            CandidateConfig(**settings["candidates"]),
+            config,
             segmenter=segmenter,
-            dictionary=listing.split("\n")[:-1],
-            gold_names=read_json(folder / "gold_names.json"),
-            pruners=pruners,
+            dictionary=_read_listing(folder / "dictionary.txt.gz"),
+            gold_names=_read_gold_names(folder / "gold_names.json"),
+            pruners=_read_pruners(folder / "pruners.json"),
         )
+
+
+def _read_listing(path: Path) -> list[str]:
+    """Return names that lie one to a line."""
+    content = unpack_file(path)
+    if content.count(b"\n") > MAX_NAMES:
+        raise ArtifactError(f"{path}: more than {MAX_NAMES:,} names, which memory may not hold")
+    try:
+        return content.decode().split("\n")[:-1]
+    except UnicodeDecodeError as error:
+        raise ArtifactError(f"{path}: not UTF-8 at byte {error.start}") from error
+
+
+def _read_gold_names(path: Path) -> dict[str, list[int]]:
+    names = read_json(path)
+    if not isinstance(names, dict) or not all(
+        isinstance(folds, list) and all(isinstance(fold, int) for fold in folds) for folds in names.values()
+    ):
+        raise ArtifactError(f"{path}: want names, each with a list of folds")
+    return names
+
+
+def _read_pruners(path: Path) -> dict[str, Pruner]:
+    content = read_json(path)
+    if not isinstance(content, dict):
+        raise ArtifactError(f"{path}: want pruners by their folds")
+    try:
+        pruners = {name: Pruner.from_dict(weights) for name, weights in content.items()}
+    except (TypeError, ValueError) as error:
+        raise ArtifactError(f"{path}: not a pruner ({error})") from error
+    except ArtifactError as error:
+        raise ArtifactError(f"{path}: {error.message}") from error
+    return pruners
 
 
 def save_counts(folder: Path, counts: KeyCounts) -> None:
@@ -217,6 +245,6 @@ def load_counts(folder: Path) -> KeyCounts:
     """
     path = folder / "key_counts.json.gz"
     try:
-        return KeyCounts.from_dict(json.loads(gzip.decompress(path.read_bytes())))
-    except (OSError, EOFError, ValueError, zlib.error) as error:
-        raise ArtifactError(f"{path}: cannot be read: {error}") from error
+        return KeyCounts.from_dict(json.loads(unpack_file(path)))
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError) as error:
+        raise ArtifactError(f"{path}: cannot be read as counts of keys: {error}") from error

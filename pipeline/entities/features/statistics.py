@@ -61,7 +61,14 @@ class KeyCounts:
         if not isinstance(table, dict) or not all(isinstance(number, int) for number in numbers):
             raise ArtifactError("key counts: want n_articles, n_offered, n_gold and table")
         n_articles, n_offered, n_gold = (int(str(number)) for number in numbers)
-        return cls(n_articles, n_offered, n_gold, {key: (pair[0], pair[1]) for key, pair in table.items()})
+        return cls(n_articles, n_offered, n_gold, {key: _pair(pair) for key, pair in table.items()})
+
+
+def _pair(values: list[object]) -> tuple[int, int]:
+    offered, gold = values
+    if not isinstance(offered, int) or not isinstance(gold, int):
+        raise ArtifactError("key counts: want two whole numbers for each key")
+    return offered, gold
 
 
 class FoldedKeyCounts:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from pipeline.entities.candidates import bare_key
 from pipeline.metric import article_f1
+from pipeline.schema import MAX_ENTITIES
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,25 @@ class NumberRule:
     floor: float
     share_of_top: float
     max_entities: int = 3
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> NumberRule:
+        """Rebuild a rule from the values it was saved as.
+
+        Raises:
+            ValueError: one is missing, unknown, or none that a rule has.
+        """
+        rule = cls(**values) if set(values) == {"floor", "share_of_top", "max_entities"} else None
+        shares = () if rule is None else (rule.floor, rule.share_of_top)
+        if (
+            rule is None
+            or not all(isinstance(share, int | float) and 0 <= share <= 1 for share in shares)
+            or not (isinstance(rule.max_entities, int) and 1 <= rule.max_entities <= MAX_ENTITIES)
+        ):
+            raise ValueError(
+                f"rule {dict(values)}: want floor and share_of_top of 0 to 1, max_entities to {MAX_ENTITIES}"
+            )
+        return rule
 
 
 def ranking(probs: np.ndarray, keys: Sequence[str], firsts: np.ndarray) -> list[int]:

@@ -105,8 +105,11 @@ class RerankStage(FoldStage[ArticleRows, BoostedTrees, np.ndarray]):
         content = read_json(folder / THRESHOLDS)
         if not isinstance(content, Mapping) or not {"rule", "calibrator"} <= set(content):
             raise ArtifactError(f"{folder / THRESHOLDS}: want rule and calibrator")
-        stage.calibrator_ = Calibrator.from_dict(content["calibrator"])
-        stage.rule_ = NumberRule(**content["rule"])
+        try:
+            stage.calibrator_ = Calibrator.from_dict(content["calibrator"])
+            stage.rule_ = NumberRule.from_dict(content["rule"])
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ArtifactError(f"{folder / THRESHOLDS}: not rule and calibrator ({error})") from error
         return stage
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from pipeline.artifacts import atomic_write_json, atomic_write_text, read_json
 from pipeline.config import RerankConfig
 from pipeline.entities.rerank.negatives import training_rows
+from pipeline.entities.rerank.tree_text import checked_tree_text
 from pipeline.errors import ArtifactError
 
 MINING_TREES, MINING_RATE = 120, 0.1
@@ -132,12 +133,15 @@ class BoostedTrees:
         """
         ranker = cls(config, seed=seed)
         ranker.names_ = read_json(folder / "features.json")
+        if not isinstance(ranker.names_, list) or not all(isinstance(name, str) for name in ranker.names_):
+            raise ArtifactError(f"{folder / 'features.json'}: want a list of names")
         ranker.boosters_ = []
         for bag in range(config.n_bags):
             path = folder / _model_name(bag)
             try:
-                booster = lgb.Booster(model_str=path.read_text(encoding="utf-8"))
-            except (OSError, lgb.basic.LightGBMError) as error:
+                text = path.read_text(encoding="utf-8")
+                booster = lgb.Booster(model_str=checked_tree_text(text, len(ranker.names_)))
+            except (OSError, ValueError, lgb.basic.LightGBMError) as error:
                 raise ArtifactError(f"{path}: cannot be read: {error}") from error
             if booster.feature_name() != ranker.names_:
                 raise ArtifactError(f"{path}: its features are not those of {folder / 'features.json'}")
