@@ -104,7 +104,7 @@ class Tfidf:
         except (OSError, SafetensorError) as error:
             raise ArtifactError(f"{path}: cannot be read ({error})") from error
         n_terms = sum(map(len, terms.values()))
-        wanted = {f"idf.{field}": (len(listed),) for field, listed in terms.items()}
+        wanted: dict[str, tuple[int, ...]] = {f"idf.{field}": (len(listed),) for field, listed in terms.items()}
         wanted |= {"coefficients": (n_terms, len(ORDER)), "intercept": (len(ORDER),)}
         for name, shape in wanted.items():
             if name not in arrays or arrays[name].shape != shape or arrays[name].dtype.kind != "f":

@@ -17,7 +17,7 @@ HEADER = {
     *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective"),
     *("feature_names", "feature_infos", "tree_sizes"),
 }
-OF_SPLITS = {
+OF_SPLITS: dict[str, type[np.int64] | type[np.float64]] = {
     "split_feature": np.int64,
     "split_gain": np.float64,
     "threshold": np.float64,
@@ -29,7 +29,11 @@ OF_SPLITS = {
     "internal_count": np.int64,
 }
 """Arrays with an entry for each inner node."""
-OF_LEAVES = {"leaf_value": np.float64, "leaf_weight": np.float64, "leaf_count": np.int64}
+OF_LEAVES: dict[str, type[np.int64] | type[np.float64]] = {
+    "leaf_value": np.float64,
+    "leaf_weight": np.float64,
+    "leaf_count": np.int64,
+}
 """Arrays with an entry for each leaf."""
 SINGLE = {"Tree", "num_leaves", "num_cat", "is_linear", "shrinkage"}
 WHOLES = re.compile(r"-?[0-9]{1,15}(?: -?[0-9]{1,15})*", re.ASCII)
