@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from pipeline.artifacts import AnyFile
@@ -11,6 +12,14 @@ MAX_EXAMPLES = 20
 """Repeated rows that are kept; the others are counted."""
 N_NAMED = 3
 """Of these, named in a warning."""
+
+
+def distinct(articles: Iterable[Article]) -> list[Article]:
+    """Return the articles without those that repeat an earlier newsId: the first counts, as in training."""
+    found: dict[str, Article] = {}
+    for article in articles:
+        found.setdefault(article.news_id, article)
+    return list(found.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from tqdm import tqdm
 
 from pipeline.artifacts import RunFolder, read_table
 from pipeline.config import Config
+from pipeline.data.repeats import distinct
 from pipeline.emotions.sentiment.scores import Probs, likeliest
 from pipeline.entities.rerank import NumberRule
 from pipeline.metric import evaluate
@@ -202,7 +203,7 @@ def build_report(
         ArtifactError: a model cannot be loaded.
         DataError: there is no article.
     """
-    articles = list({article.news_id: article for article in gold}.values())
+    articles = distinct(gold)
     spool = Spool()
     records: list[ArticleRecord] = []
     seen: dict[str, str] = {}

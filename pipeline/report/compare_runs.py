@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from pipeline.artifacts import RunFolder
+from pipeline.data.repeats import distinct
 from pipeline.metric import article_scores, paired_difference
 from pipeline.report.attribution import REASONS, RIGHT_EMOTION, WRONG_EMOTION
 from pipeline.report.build import ArticleRecord, analyse_stream
@@ -44,7 +45,7 @@ def compare_runs(
         Figures of both with the paired difference of ``other`` over ``base``, how many gold entities passed from one
         state to another; and a row for each article whose answers differ, with the names that changed their state.
     """
-    articles = list({article.news_id: article for article in gold}.values())
+    articles = distinct(gold)
     gold_by_id: dict[str, tuple[Entity, ...]] = {}
     answers: tuple[dict[str, tuple[Entity, ...]], ...] = ({}, {})
     moved: Counter[tuple[str, str]] = Counter()

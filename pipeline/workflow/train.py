@@ -97,7 +97,6 @@ class _Training:
         # What would stop a later stage is found now, before hours of training.
         self.dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
         self.dictionary = dictionary_path(self.config.candidates)
-        warn_of_data(self.articles, self.config, self.dev)
         for name in self.config.sentiment.members:
             check_member(name, self.config)
         self.others = read_others(self.config.sentiment, self.articles)
@@ -106,6 +105,7 @@ class _Training:
             encoder_folder(self.config.cross.encoder.name)
         relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
         self.relevance = RelevanceStage(relevance, seed=seed, log=log) if relevance.is_on else None
+        warn_of_data(self.articles, self.config, self.dev)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {
             "preset": request.preset,
