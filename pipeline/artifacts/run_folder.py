@@ -6,9 +6,11 @@ which stages are done, so that ``--resume`` goes on at the first one that is not
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import logging
+import os
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,7 +30,11 @@ from pipeline.errors import ArtifactError, ConfigError
 logger = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
-UNHASHED = (MANIFEST, "progress.json", ".lock", "metrics.json", "log.jsonl", "log.txt", "oof", "report", "snapshots")
+REQUEST = "request.json"
+UNHASHED = (
+    *(MANIFEST, "progress.json", REQUEST, ".lock", "metrics.json", "log.jsonl", "log.txt"),
+    *("oof", "report", "snapshots"),
+)
 """Top-level names that prediction does not read, and that may change after the run."""
 SEAL = "sha256"
 """Of the manifest itself, without this entry."""
@@ -52,6 +58,11 @@ class RunFolder:
     def config(self) -> Path:
         """The fully resolved configuration."""
         return self.path / "config.yaml"
+
+    @property
+    def request(self) -> Path:
+        """The files and bounds that the run was begun with, for ``--resume``."""
+        return self.path / REQUEST
 
     @property
     def manifest(self) -> Path:
@@ -108,10 +119,25 @@ class RunFolder:
         Raises:
             ConfigError: a bad name, a folder that cannot be made, or a run that exists already.
         """
-        run = cls(models_dir / validate_run_name(name))
+        run = cls.named(models_dir, name, resume=resume)
         with write_errors(run.path):
             run.path.mkdir(parents=True, exist_ok=True)
-        if not resume and any(entry.name != ".lock" for entry in run.path.iterdir()):
+        return run
+
+    @classmethod
+    def named(cls, models_dir: Path, name: str, *, resume: bool = False) -> RunFolder:
+        """Return a run that ``claim`` will make the folder of, or an existing one with ``resume``.
+
+        Raises:
+            ConfigError: a bad name, a path that cannot be that of a folder, or a run that exists already.
+        """
+        run = cls(models_dir / validate_run_name(name))
+        with write_errors(run.path):
+            exists = run.path.exists() and any(entry.name != ".lock" for entry in run.path.iterdir())
+            for parent in run.path.parents:
+                if parent.exists() and not parent.is_dir():
+                    raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if exists and not resume:
             raise ConfigError(f"{run.path}: the run exists already", hint="add --resume, or choose another --run NAME")
         return run
 
@@ -160,13 +186,14 @@ class RunFolder:
 
     @contextmanager
     def claim(self) -> Iterator[None]:
-        """Hold the folder for one training; the run counts as unfinished until ``finish``.
+        """Hold the folder, made if missing, for one training; the run counts as unfinished until ``finish``.
 
         Raises:
             ArtifactError: another training holds it.
         """
         try:
             with write_errors(self.path):
+                self.path.mkdir(parents=True, exist_ok=True)
                 lock = open_locked(self.path / ".lock")
         except ConfigError as error:
             if isinstance(error.__cause__, BlockingIOError):

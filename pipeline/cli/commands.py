@@ -5,10 +5,11 @@ from __future__ import annotations
 import logging
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -18,7 +19,7 @@ from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
 from pipeline.cli.predict import write_predictions
 from pipeline.cli.program import program_name
 from pipeline.cli.say import STDOUT, EscapingFormatter, say, write_json
-from pipeline.errors import DataError
+from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
@@ -61,11 +62,13 @@ def train(
     dev: Annotated[
         Path | None, typer.Option(help="Labelled articles to score the finished run on.", metavar="FILE")
     ] = None,
-    preset: Annotated[str, typer.Option(help="Set of options: best, cpu, fast, full, tiny.", metavar="NAME")] = "cpu",
+    preset: Annotated[
+        str | None, typer.Option(help="Set of options: best, cpu, fast, full, tiny; cpu by default.", metavar="NAME")
+    ] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
     run: RunName = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with an unfinished run.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run, with its own files and options.")] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be trained, from how much, in how much memory.")
     ] = False,
@@ -75,42 +78,35 @@ def train(
 ) -> None:
     """Train every stage into models/RUN/.
 
+    With --resume the run's files and options need not be given again; other options are refused, but for workers. With
+    --resume and --train all of them count as given now: stages whose options and data are the same are kept.
+
     With --engine ray candidates and features are found on Ray; models are trained on this machine.
 
     Example: python run.py train --train data/sample/train.jsonl --preset tiny --run first
     """
-    files = train_files or [default_train()]
-    if train_files is None:
-        logger.info("training file: %s", files[0])
+    given = _Given(train_files, dev, preset, config, overrides or [], limit, skip_bad_rows)
     if dry_run:
-        _plan(files, dev, preset, config, overrides or [], limit, skip_bad_rows)
+        from pipeline.workflow.dry_run import plan_training
+
+        say("\n".join(plan_training(_train_request(given, run, resume=resume)[0]).lines()))
         return
-    trained = _train(files, dev, preset, config, overrides or [], run, resume, limit, skip_bad_rows, engine)
-    say(str(trained.path))
+    say(str(_train(given, run, resume=resume, engine=engine).path))
 
 
-def _plan(
-    files: list[Path],
-    dev: Path | None,
-    preset: str,
-    file: Path | None,
-    overrides: list[str],
-    limit: int | None,
-    skip_bad_rows: bool,
-) -> None:
-    from pipeline.config import load_config
+class _Given(NamedTuple):
+    """Files and options as the command line has them."""
 
-    config = load_config(preset=preset, file=file, overrides=overrides)
-    _read_through([*files, *([dev] if dev else [])], skip_bad_rows)
-
-    from pipeline.workflow.dry_run import plan_training
-    from pipeline.workflow.train import TrainRequest
-
-    plan = plan_training(TrainRequest(files, config, dev, limit=limit, skip_bad_rows=skip_bad_rows))
-    say("\n".join(plan.lines()))
+    files: list[Path] | None
+    dev: Path | None = None
+    preset: str | None = None
+    config: Path | None = None
+    overrides: Sequence[str] = ()
+    limit: int | None = None
+    skip_bad_rows: bool = False
 
 
-def _read_through(files: list[Path], skip_bad_rows: bool) -> None:
+def _read_through(files: Iterable[Path], skip_bad_rows: bool) -> None:
     """Find malformed rows before imports that take seconds.
 
     Raises:
@@ -126,48 +122,74 @@ def _read_through(files: list[Path], skip_bad_rows: bool) -> None:
             pass
 
 
-def _train(
-    files: list[Path],
-    dev: Path | None,
-    preset: str,
-    config_file: Path | None,
-    overrides: list[str],
-    name: str | None,
-    resume: bool,
-    limit: int | None,
-    skip_bad_rows: bool,
-    engine: Engine = Engine.LOCAL,
-) -> RunFolder:
-    from pipeline.config import load_config
+def _train(given: _Given, name: str | None, *, resume: bool = False, engine: Engine = Engine.LOCAL) -> RunFolder:
+    request, run = _train_request(given, name, resume=resume)
+    with chunk_map_of(engine, request.config.workers) as chunk_map:
+        return _train_run(replace(request, chunk_map=chunk_map), run)
 
-    config = load_config(preset=preset, file=config_file, overrides=overrides)
-    _read_through([*files, *([dev] if dev else [])], skip_bad_rows)
 
-    from pipeline.artifacts import new_run_name, newest_unfinished
+def _train_request(given: _Given, name: str | None, *, resume: bool) -> tuple[TrainRequest, RunFolder]:
+    """Return what to train, and the run to train it into; nothing is written."""
+    from pipeline.artifacts import RunFolder, new_run_name, newest_unfinished
+    from pipeline.config import DEFAULT_PRESET, load_config
+
+    preset = given.preset or DEFAULT_PRESET
+    command = ["run.py", *sys.argv[1:]]
+    if resume and not given.files:
+        name = name or newest_unfinished(MODELS).name
+        run = RunFolder.named(MODELS, name, resume=True)
+        return replace(_resumed(given, run), command=command), run
+    config = load_config(preset=preset, file=given.config, overrides=given.overrides)
+    files = given.files or [default_train()]
+    if not given.files:
+        logger.info("training file: %s", files[0])
+    _read_through([*files, *([given.dev] if given.dev else [])], given.skip_bad_rows)
+
     from pipeline.workflow.train import TrainRequest
 
     name = name or (newest_unfinished(MODELS).name if resume else new_run_name(preset))
-    command = ["run.py", *sys.argv[1:]]
-    with chunk_map_of(engine, config.workers) as chunk_map:
-        request = TrainRequest(
-            files, config, dev, limit, skip_bad_rows, command=command, preset=preset, chunk_map=chunk_map
-        )
-        return _train_run(request, name, resume=resume)
+    run = RunFolder.named(MODELS, name, resume=resume)
+    request = TrainRequest(files, config, given.dev, given.limit, given.skip_bad_rows, command=command, preset=preset)
+    return request, run
 
 
-def _train_run(request: TrainRequest, name: str, *, resume: bool) -> RunFolder:
-    from pipeline.artifacts import RunFolder
+def _resumed(given: _Given, run: RunFolder) -> TrainRequest:
+    """Return the request that a run was begun with.
+
+    Raises:
+        PipelineError: it does not say, or something given is not what it was begun with.
+    """
+    from pipeline.workflow.begun import Begun, stored_config
+    from pipeline.workflow.train import TrainRequest
+
+    begun = Begun.load(run)
+    config = stored_config(run, begun, preset=given.preset, file=given.config, overrides=given.overrides)
+    if given.limit not in (None, begun.limit):
+        raise ConfigError(f"--limit {given.limit}: {run.path} was begun with {begun.limit or 'no limit'}")
+    if given.skip_bad_rows and not begun.skip_bad_rows:
+        raise ConfigError(f"--skip-bad-rows: {run.path} was begun without it")
+    dev = given.dev or (Path(begun.dev) if begun.dev else None)
+    files = begun.files(run)
+    logger.info(
+        "going on with %s: preset %s, %s",
+        run.path,
+        begun.preset or "none",
+        ", ".join(map(str, [*files, *filter(None, [dev])])),
+    )
+    return TrainRequest(files, config, dev, begun.limit, begun.skip_bad_rows, preset=begun.preset)
+
+
+def _train_run(request: TrainRequest, run: RunFolder) -> RunFolder:
     from pipeline.workflow.train import train as train_run
 
-    run = RunFolder.create(MODELS, name, resume=resume)
     logger.info("run: %s", run.path)
     with _log_file(run.log_text):
         try:
             figures = train_run(request, run)
         except KeyboardInterrupt:
-            logger.warning(
-                "stages finished so far are kept; go on with: %s train ... --run %s --resume", program_name(), name
-            )
+            if run.request.is_file():
+                hint = "stages finished so far are kept; go on with: %s train --run %s --resume"
+                logger.warning(hint, program_name(), run.name)
             raise
         _report_training(figures)
     return run
@@ -211,6 +233,15 @@ class _LogFile(logging.FileHandler):
         from pipeline.artifacts import open_own
 
         return open_own(Path(self.baseFilename), "a")
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a message where there is a run folder: none is made for one that cannot begin."""
+        if self.stream is None and not Path(self.baseFilename).parent.is_dir():
+            return
+        try:
+            super().emit(record)
+        except OSError:
+            self.handleError(record)
 
     def handleError(self, record: logging.LogRecord) -> None:
         """Do without the message."""
@@ -302,7 +333,7 @@ def demo(
     _headline("audit")
     audit([train_file, dev_file, test_file])
     _headline("train")
-    run = _train([train_file], dev_file, preset, None, [], new_run_name(f"demo-{preset}"), False, None, False)
+    run = _train(_Given([train_file], dev_file, preset), new_run_name(f"demo-{preset}"))
     say(f"run folder: {run.path}")
     _headline("predict")
     details = SUBMISSIONS / f"{run.name}.details.jsonl"

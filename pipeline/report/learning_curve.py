@@ -18,6 +18,7 @@ from pipeline.data.read import read_training
 from pipeline.errors import DataError
 from pipeline.metric import Evaluation, evaluate
 from pipeline.schema import Article, Entity
+from pipeline.workflow.begun import Begun
 from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.train import TrainRequest, train
@@ -29,21 +30,23 @@ PARTS = (0.25, 0.5)
 
 
 def training_files(run: RunFolder, given: Sequence[Path] = ()) -> list[Path]:
-    """Return the files a run was trained on: those given, or those its command named.
+    """Return the files a run was trained on: those given, or those it was begun with.
 
     Raises:
         DataError: one is missing, or is not the file of the run (its SHA-256 differs).
     """
     manifest = run.read_manifest()
-    command = manifest["command"]
-    files = list(given) or [Path(value) for option, value in pairwise(command) if option == "--train"]
+    named = [value for option, value in pairwise(manifest["command"]) if option == "--train"]
+    if run.request.is_file():  # runs of before 0.2.0 have their command alone
+        named = list(Begun.load(run).train)
+    files = list(given) or [Path(name) for name in named]
     for path in files:
         if not path.is_file():
             raise DataError(f"{path}: no such file", hint=f"name the files of {run.path} with --train")
     want, have = sorted(file["sha256"] for file in manifest["data"]), sorted(map(sha256_file, files))
     if want != have:
-        named = ", ".join(map(str, files)) or "no file"
-        raise DataError(f"{run.path}: was trained on other data than {named}", hint="name its files with --train")
+        listing = ", ".join(map(str, files)) or "no file"
+        raise DataError(f"{run.path}: was trained on other data than {listing}", hint="name its files with --train")
     return files
 
 

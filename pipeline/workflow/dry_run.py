@@ -10,12 +10,12 @@ from typing import Any
 from pipeline.config import Config, EncoderConfig
 from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import ReadReport, iter_articles, read_training
-from pipeline.emotions.sentiment.members import check_member
 from pipeline.nn.encoders import encoder_folder, restore_encoder
 from pipeline.nn.encoders.fine_tune import keep_lowest
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Article
 from pipeline.workflow.candidate_stage import dictionary_path
+from pipeline.workflow.checks import check_models
 from pipeline.workflow.data_warnings import warn_of_data
 from pipeline.workflow.modes import StageSet
 from pipeline.workflow.train import TrainRequest
@@ -76,13 +76,12 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
         PipelineError: whatever would stop ``train`` before its first stage: data, options, an encoder not to be had.
     """
     config = request.config
+    check_models(config)
     articles = read_training(list(request.train), policy=request.policy, report=ReadReport())[: request.limit]
     folds = assign_folds(group_articles(articles), n_folds=config.n_folds, seed=config.seed)
     dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
     warn_of_data(articles, config, dev)
     sizes = Counter(folds[article.news_id] for article in articles)
-    for name in config.sentiment.members:
-        check_member(name, config)
     read_others(config.sentiment, articles)
     parts = StageSet.of(config)
     wanted = {

@@ -25,7 +25,6 @@ from pipeline.config import Config
 from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
 from pipeline.emotions.sentiment import SentimentStage, gold_targets
-from pipeline.emotions.sentiment.members import check_member
 from pipeline.entities.cross_ranker import CrossReranker, FirstPass
 from pipeline.entities.features import FeatureTable
 from pipeline.entities.features.extract import save_counts
@@ -34,12 +33,13 @@ from pipeline.entities.rerank import OutOfFoldRankings, RerankStage
 from pipeline.entities.tagging import TaggerStage, gold_text
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
-from pipeline.nn.encoders import encoder_folder
 from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.runtime.processes import n_processes
 from pipeline.schema import Entity, occurrence_keys
 from pipeline.text import Document, default_segmenter
+from pipeline.workflow.begun import Begun
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
+from pipeline.workflow.checks import check_models
 from pipeline.workflow.data_warnings import warn_of_data
 from pipeline.workflow.modes import StageSet, join_predictions
 from pipeline.workflow.out_of_fold import score_out_of_fold
@@ -77,11 +77,14 @@ class TrainRequest:
 def train(request: TrainRequest, run: RunFolder) -> dict[str, Any]:
     """Train every stage into the run folder and return the figures of ``metrics.json``.
 
+    What is wrong with data or options is found before the folder is made or touched.
+
     Raises:
         PipelineError: unusable data, options, or a folder in use.
     """
+    training = _Training(request, run)
     with run.claim():
-        return _Training(request, run).run_all()
+        return training.run_all()
 
 
 class _Training:
@@ -89,6 +92,7 @@ class _Training:
 
     def __init__(self, request: TrainRequest, run: RunFolder) -> None:
         self.request, self.run, self.config = request, run, request.config
+        check_models(self.config)
         report = ReadReport()
         articles = read_training(list(request.train), policy=request.policy, report=report)[: request.limit]
         # In the order of their ids: a shuffled file trains the same models.
@@ -97,12 +101,8 @@ class _Training:
         # What would stop a later stage is found now, before hours of training.
         self.dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
         self.dictionary = dictionary_path(self.config.candidates)
-        for name in self.config.sentiment.members:
-            check_member(name, self.config)
         self.others = read_others(self.config.sentiment, self.articles)
         self.parts = StageSet.of(self.config)
-        if self.parts.cross:
-            encoder_folder(self.config.cross.encoder.name)
         relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
         self.relevance = RelevanceStage(relevance, seed=seed, log=log) if relevance.is_on else None
         warn_of_data(self.articles, self.config, self.dev)
@@ -115,6 +115,7 @@ class _Training:
 
     def run_all(self) -> dict[str, Any]:
         save_run_config(self.run.config, self.config)
+        self._begun().save(self.run)
         base = key = self._base_key()
         parts = self.parts
         joint_key = self._fit_joint_stage(key) if parts.joint else ""
@@ -148,6 +149,17 @@ class _Training:
             self.figures["dev"] = self._score_dev()
         atomic_write_json(self.run.metrics, self.figures)
         return self.figures
+
+    def _begun(self) -> Begun:
+        request = self.request
+        return Begun(
+            train=tuple(map(str, request.train)),
+            sha256=tuple(file.sha256 for file in self.data),
+            dev=str(request.dev) if request.dev else None,
+            limit=request.limit,
+            skip_bad_rows=request.skip_bad_rows,
+            preset=request.preset,
+        )
 
     def _base_key(self) -> str:
         logger.info("dictionary: %s", self.dictionary or "none")

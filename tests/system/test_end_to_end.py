@@ -195,13 +195,13 @@ def test_an_interrupted_training_resumes_to_the_same_models(
     done = interrupt(process, (broken.path / "progress.json").is_file)
     assert done.code == 130
     assert done.message == "interrupted"
-    assert "go on with: python run.py train ... --run broken --resume" in done.err
+    assert "go on with: python run.py train --run broken --resume" in done.err
     assert done.out == ""
     assert not (broken.path / "manifest.json").exists()
     assert not temporary_files(tmp_path)
     unfinished = cli.run("predict", "--run", "broken", "--input", tiny_data / "test.jsonl", cwd=tmp_path)
     assert (unfinished.code, unfinished.message) == (4, "models/broken: the run is unfinished (no manifest.json)")
-    resumed = cli.run("train", *options, "--resume", cwd=tmp_path)
+    resumed = cli.run("train", "--run", "broken", "--resume", cwd=tmp_path)
     assert resumed.code == 0, resumed.err
     assert "stage rerank: done before" in resumed.err
     assert broken.contents == tiny_run.contents

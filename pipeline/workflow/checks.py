@@ -1,0 +1,33 @@
+"""What would stop a training hours after its start is found before it."""
+
+from __future__ import annotations
+
+from pipeline.config import Config
+from pipeline.emotions.sentiment.members import check_member
+from pipeline.entities.relevance import RelevanceStage
+from pipeline.nn.encoders import encoder_folder
+from pipeline.registry import TAGGERS, resolve
+from pipeline.workflow.candidate_stage import dictionary_path
+from pipeline.workflow.modes import StageSet
+
+
+def check_models(config: Config) -> None:
+    """Find every model and file that the options name.
+
+    Raises:
+        ConfigError: there is no such tagger, matcher, member or packaged encoder.
+        DataError: the dictionary, or a file of word vectors, is missing.
+        ArtifactError: an encoder cannot be had.
+    """
+    parts = StageSet.of(config)
+    if config.relevance.is_on:
+        RelevanceStage(config.relevance, seed=config.seed)
+    for name in config.sentiment.members:
+        check_member(name, config)
+    dictionary_path(config.candidates)
+    if parts.tagger or parts.joint:
+        resolve(TAGGERS, config.tagger.name, kind="tagger")
+        if config.tagger.name == "bert":
+            encoder_folder(config.tagger.encoder)
+    if parts.cross:
+        encoder_folder(config.cross.encoder.name)
