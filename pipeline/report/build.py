@@ -194,7 +194,7 @@ def build_report(
 
     Args:
         run: finished and checked.
-        gold: labelled articles; of articles with one newsId the last counts, as in ``evaluate``.
+        gold: labelled articles; of articles with one newsId the first counts, as in training.
         workers: processes.
         gold_path: is told in the report.
         lang: language of the page, "en" or "zh".
