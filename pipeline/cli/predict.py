@@ -77,7 +77,7 @@ def predict(
         raise ConfigError("--input is given several times", hint="--engine ray reads several files")
     source = Path(inputs[0]) if inputs else default_input()
     if source.is_dir():
-        raise DataError(f"{source}: is a folder, not a file", hint="--engine ray reads a folder of parts")
+        raise DataError(f"{source}: is a folder, not a file", hint="predict --engine ray reads a folder of parts")
     if not inputs:
         logger.info("input: %s", source)
     target = Path(output) if output else None
