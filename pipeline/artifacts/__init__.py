@@ -15,7 +15,7 @@ from pipeline.artifacts.files import (
     write_errors,
     write_table,
 )
-from pipeline.artifacts.inputs import inputs_kept, open_input, sha256_file
+from pipeline.artifacts.inputs import inputs_kept, open_input, sha256_file, temporary_errors
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
 from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.own_files import open_locked, open_own
@@ -56,6 +56,7 @@ __all__ = [
     "read_table",
     "sha256_file",
     "stage_key",
+    "temporary_errors",
     "temporary_path",
     "unpack_file",
     "validate_run_name",

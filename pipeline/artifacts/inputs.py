@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 
-from pipeline.artifacts.files import write_errors
+from pipeline.errors import ConfigError
 
 _copies: dict[str, Path] | None = None
 """Copies by the absolute path of what they were made of; None outside ``inputs_kept``."""
@@ -57,16 +57,29 @@ def sha256_file(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+@contextmanager
+def temporary_errors() -> Iterator[None]:
+    """Turn an OSError of writing a temporary file into a ConfigError that names the folder of temporary files."""
+    try:
+        yield
+    except OSError as error:
+        folder = tempfile.tempdir or os.environ.get("TMPDIR") or "the folder of temporary files"
+        reason = error.strerror or error
+        raise ConfigError(
+            f"{folder}: no temporary file can be written ({reason})", hint="set TMPDIR to a folder with room"
+        ) from error
+
+
 def _is_read_once(path: Path) -> bool:
     mode = path.stat().st_mode
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 def _copy(source: BufferedReader) -> Path:
-    with write_errors(Path(tempfile.gettempdir())):
+    with temporary_errors():
         handle, name = tempfile.mkstemp(prefix="input-")
     try:
-        with write_errors(Path(name)), open(handle, "wb") as target:
+        with temporary_errors(), open(handle, "wb") as target:
             shutil.copyfileobj(source, target, 2**20)
     except BaseException:
         os.unlink(name)

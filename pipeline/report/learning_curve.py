@@ -6,6 +6,7 @@ import json
 import logging
 import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from pipeline.artifacts import RunFolder, atomic_write_text, sha256_file
+from pipeline.artifacts import RunFolder, atomic_write_text, sha256_file, temporary_errors
 from pipeline.data.read import read_training
 from pipeline.errors import DataError
 from pipeline.metric import Evaluation, evaluate
@@ -67,7 +68,9 @@ def learning_curve(
     articles = sorted(read_training(list(files)), key=lambda article: article.news_id)
     order = np.random.default_rng(config.seed).permutation(len(articles))
     points = []
-    with tempfile.TemporaryDirectory() as folder:
+    with ExitStack() as stack:
+        with temporary_errors():
+            folder = stack.enter_context(tempfile.TemporaryDirectory())
         for number, part in enumerate(PARTS):
             chosen = [articles[index] for index in sorted(order[: round(part * len(articles))].tolist())]
             logger.info("learning curve: training on %d articles", len(chosen))

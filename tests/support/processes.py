@@ -12,3 +12,18 @@ def is_running(pid: int) -> bool:
     except (FileNotFoundError, ProcessLookupError):
         return False
     return state != "Z"
+
+
+def children_of(pid: int) -> list[int]:
+    """Return the processes that a process has started, and those that these have, as far as they are there."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    found, wanted = [], {pid}
+    while wanted:
+        wanted = {child for child, parent in parents.items() if parent in wanted}
+        found += sorted(wanted)
+    return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -145,7 +146,7 @@ def _whole(entries: Mapping[str, str], name: str) -> int:
     return int(value)
 
 
-def _numbers(value: str, name: str, kind: type[np.number]) -> np.ndarray:
+def _numbers(value: str, name: str, kind: Any) -> np.ndarray:
     plain = value
     if kind is np.float64 and name not in FINITE:
         plain = re.sub(r"\b(?:inf|nan)\b", "0", value)
