@@ -57,6 +57,22 @@ def test_the_table_is_written_while_views_pass(report: Report, tmp_path: Path) -
     assert float(lost.loc["砚台超市", "p_neg"]) <= 0.5
 
 
+@pytest.mark.parametrize("name", ["=1+1", "+86", "-5℃", "@松果", "\t=1"])
+def test_no_cell_of_text_is_a_formula(tmp_path: Path, name: str) -> None:
+    """A name comes from an article, and the table is opened in a spreadsheet."""
+    view = {
+        "id": "=cmd",
+        "gold": [{"entity": name, "emotion": "POS", "reason": "not_in_text", "score": None, "features": []}],
+        "pred": [{"entity": "云杉", "emotion": "NEG", "score": -0.5, "probs": (0.1, 0.2, 0.7), "features": []}],
+    }
+    with errors_table(tmp_path / "errors.csv", [view]) as views:
+        assert list(views) == [view]
+    table = read_table(tmp_path / "errors.csv")
+    assert list(table["entity"]) == [f"'{name}", "云杉"]
+    assert list(table["newsId"]) == ["'=cmd"] * 2
+    assert list(table["score"]) == ["", "-0.5"]
+
+
 def test_a_failure_leaves_no_table(report: Report, tmp_path: Path) -> None:
     def use() -> None:
         with errors_table(tmp_path / "errors.csv", report.views) as views:
