@@ -87,9 +87,11 @@ def train(
     """
     given = _Given(train_files, dev, preset, config, overrides or [], limit, skip_bad_rows)
     if dry_run:
+        request, _ = _train_request(given, run, resume=resume)  # finds bad rows before imports that take seconds
+
         from pipeline.workflow.dry_run import plan_training
 
-        say("\n".join(plan_training(_train_request(given, run, resume=resume)[0]).lines()))
+        say("\n".join(plan_training(request).lines()))
         return
     say(str(_train(given, run, resume=resume, engine=engine).path))
 

@@ -55,10 +55,11 @@ class RepeatedIds:
         """Take in the article of a line."""
         text = hash((article.title, article.content))
         labels = hash(None if article.entities is None else frozenset(article.entities))
-        first = self._seen.setdefault(article.news_id, (path, line, text, labels))
         self.latest = None
-        if first[:2] == (path, line):
+        if article.news_id not in self._seen:
+            self._seen[article.news_id] = (path, line, text, labels)
             return
+        first = self._seen[article.news_id]
         row = RepeatedRow(
             article.news_id, f"{path}:{line}", f"{first[0]}:{first[1]}", text == first[2], labels == first[3]
         )

@@ -46,7 +46,7 @@ class Place:
         assert done.code == 0, done.err
         checked = self.cli.run("check", "--submission", folder / "a.txt", "--input", self.source, cwd=self.run.cwd)
         assert (checked.code, checked.out) == (0, f"{folder}/a.txt: valid\n")
-        return {path.name: path.read_bytes() for path in (self.run.cwd / folder).iterdir()}
+        return {path.name: path.read_bytes() for path in (self.run.cwd / folder).glob("[!.]*")}
 
 
 def train(cli: Cli, cwd: Path, options: tuple[str, ...], *, workers: int) -> Place:

@@ -45,7 +45,7 @@ def test_a_documented_command_parses(line: str) -> None:
         assert set(line.split()) <= {"--help", "-h", "--version", "--debug"}
         return
     _, values = parse(line)
-    load_config(preset=str(values.get("preset", "cpu")), overrides=values.get("overrides") or [])
+    load_config(preset=str(values.get("preset") or "cpu"), overrides=values.get("overrides") or [])
 
 
 @pytest.mark.parametrize("name", READMES)
