@@ -41,8 +41,8 @@ WITH_TIMES = ("figures.json", "stage.json")
 class Crashes:
     """The kills, their counts, and what they broke."""
 
-    def __init__(self, folder: Path, *, seed: int, workers: int) -> None:
-        self.folder, self.workers = folder, workers
+    def __init__(self, folder: Path, *, seed: int, workers: int, preset: str = "tiny") -> None:
+        self.folder, self.workers, self.preset = folder, workers, preset
         self.random = random.Random(seed)
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
@@ -134,7 +134,7 @@ class Crashes:
         return {file: digest for file, digest in saved.items() if Path(file).name not in WITH_TIMES}
 
     def _train(self, name: str) -> list[str]:
-        options = ["--preset", "tiny", "--set", f"workers={self.workers}", "--resume"]
+        options = ["--preset", self.preset, "--set", f"workers={self.workers}", "--resume"]
         return ["train", "--run", name, "--train", str(self.train_file), *options]
 
     def _predict(self, name: str) -> list[str]:
@@ -153,10 +153,11 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=50, help="half of train, half of predict")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--preset", default="tiny")
     options = parser.parse_args()
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as name:
-        crashes = Crashes(Path(name), seed=options.seed, workers=options.workers)
+        crashes = Crashes(Path(name), seed=options.seed, workers=options.workers, preset=options.preset)
         crashes.undisturbed()
         print(f"undisturbed: train {crashes.seconds['train']:.1f} s, predict {crashes.seconds['predict']:.1f} s")
         for command, wanted in (("train", options.kills // 2), ("predict", options.kills - options.kills // 2)):
