@@ -200,7 +200,7 @@ def _train_run(request: TrainRequest, run: RunFolder) -> RunFolder:
 def _report_training(figures: dict[str, Any]) -> None:
     rerank, oof = figures["rerank"], figures["out_of_fold"]
     logger.info(
-        "candidates: %.0f an article, recall %.3f", rerank["candidates_per_article"], rerank["candidate_recall"]
+        "candidates: %.0f per article, recall %.3f", rerank["candidates_per_article"], rerank["candidate_recall"]
     )
     logger.info("emotion model: %s", figures["sentiment"]["chosen"])
     for name, scores in (("out-of-fold", oof), ("dev", figures.get("dev"))):
