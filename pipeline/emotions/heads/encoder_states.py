@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any, NamedTuple, Self
 
 import torch
@@ -120,24 +119,16 @@ class EncoderStates(nn.Module):
             return self._encode(framed)
         device = framed.tokens.device
         with torch.no_grad(), torch.autocast(device.type, torch.bfloat16, enabled=self.in_bf16):
-            return self._encode(framed) if self.cache is None else self._cached(framed, self.cache)
+            if self.cache is None:
+                return self._encode(framed)
+            return self.cache.rows(framed.tokens, framed.lengths, framed.segments, run=self._states)
 
     def _encode(self, framed: Framed) -> Tensor:
         mask = torch.arange(framed.tokens.shape[1], device=framed.tokens.device) < framed.lengths[:, None]
-        return hidden_states(self.encoder, framed.tokens, mask, framed.segments).float()
+        return self._states(framed.tokens, mask, framed.segments)
 
-    def _encode_one(self, framed: Framed) -> Tensor:
-        return self._encode(framed)[0]
-
-    def _cached(self, framed: Framed, cache: StateCache) -> Tensor:
-        """Look each row up, or run it by itself: what is kept must not depend on the rows it was batched with."""
-        states = torch.zeros((*framed.tokens.shape, self.dim), device=framed.tokens.device)
-        for row, length in enumerate(framed.lengths.tolist()):
-            own = Framed(*(part[row : row + 1] for part in framed))
-            own = own._replace(tokens=own.tokens[:, :length], segments=own.segments[:, :length])
-            key = cache.key(own.tokens, own.segments)
-            states[row, :length] = cache.get_or_make(key, partial(self._encode_one, own)).to(states)
-        return states
+    def _states(self, tokens: Tensor, mask: Tensor, segments: Tensor) -> Tensor:
+        return hidden_states(self.encoder, tokens, mask, segments).float()
 
 
 def longest_context(encoder: Any, *, pair: bool) -> int:

@@ -105,6 +105,14 @@ class Tagger(nn.Module, ABC):
     def save_shape(self, folder: Path) -> None:
         """Write what ``restore`` needs beyond the configuration."""
 
+    def keep_states(self, folder: Path, *, variant: str = "") -> None:
+        """Keep what need not be computed twice in a folder, where the tagger has such a part.
+
+        Args:
+            folder: shared by the trainings of one stage.
+            variant: anything beside weights and tokens on which the states depend.
+        """
+
     @abstractmethod
     def states(self, batch: TagBatch) -> Tensor:
         """Return a vector for each token: float32 (batch, seq_len, hidden)."""

@@ -14,6 +14,8 @@ from pipeline.entities.taggers.batches import TagBatch
 from pipeline.errors import ArtifactError
 from pipeline.nn.encoders import encoder_folder, load_encoder, restore_encoder
 from pipeline.nn.encoders.fine_tune import fine_tuning_groups, freeze_lowest
+from pipeline.nn.encoders.halves import Halves
+from pipeline.nn.encoders.state_cache import StateCache
 from pipeline.nn.encoders.states import hidden_states
 from pipeline.nn.tokenisers import PieceTokeniser, Tokeniser
 from pipeline.text.spans import TagScheme
@@ -29,6 +31,8 @@ class BertTagger(Tagger):
         encoder: a transformers model that maps ids, mask and segments to hidden states.
         scheme: the tags.
         config: output layer, dropout, frozen layers.
+
+    While it learns, frozen layers are run without dropout.
     """
 
     tokeniser = PieceTokeniser
@@ -37,6 +41,8 @@ class BertTagger(Tagger):
         super().__init__(encoder.config.hidden_size, scheme, config)
         self.encoder = encoder
         freeze_lowest(encoder, config.freeze_layers, option="tagger.freeze_layers")
+        self.halves = Halves.of(encoder, config.freeze_layers)
+        self.lower_states: StateCache | None = None
 
     @classmethod
     def fit_tokeniser(cls, texts: Iterable[str], config: TaggerConfig) -> Tokeniser:
@@ -68,9 +74,28 @@ class BertTagger(Tagger):
         """Write the encoder's configuration."""
         self.encoder.config.save_pretrained(folder)
 
+    def keep_states(self, folder: Path, *, variant: str = "") -> None:
+        """Keep what the frozen layers say of a window in a folder: it is the same in each epoch, and in each fold."""
+        if self.halves is not None:
+            self.lower_states = StateCache(folder, self.encoder, variant=f"below layer {self.halves.n_lower} {variant}")
+
+    def train(self, mode: bool = True) -> Self:
+        """Set training mode; frozen layers stay in evaluation mode."""
+        super().train(mode)
+        if self.halves is not None:
+            self.halves.rest_lower()
+        return self
+
     def states(self, batch: TagBatch) -> Tensor:
         """Return the states of the encoder's last layer: (batch, seq_len, hidden)."""
-        return hidden_states(self.encoder, batch.tokens, batch.mask, batch.segments)
+        if self.halves is None or not self.training:
+            return hidden_states(self.encoder, batch.tokens, batch.mask, batch.segments)
+        lower, kept = self.halves.lower, self.lower_states
+        if kept is None:
+            states = lower(batch.tokens, batch.mask, batch.segments)
+        else:
+            states = kept.rows(batch.tokens, batch.mask.sum(1), batch.segments, run=lower)
+        return self.halves.upper(states, batch.mask)
 
     def parameter_groups(self, config: TaggerConfig) -> list[dict[str, Any]]:
         """Return a group for each depth of the encoder, and one for what is on top."""

@@ -69,9 +69,12 @@ class CRF(nn.Module):
         Returns:
             float32 (batch,).
         """
+        total = self._log_total(emissions, mask)
+        if bool((tags[mask] >= 0).all()):
+            return self._score(emissions, tags, mask) - total
         of_tag = torch.arange(emissions.shape[-1], device=tags.device)
         possible = (tags[..., None] == of_tag) | (tags[..., None] < 0)
-        return self._log_total(emissions.masked_fill(~possible, FORBIDDEN), mask) - self._log_total(emissions, mask)
+        return self._log_total(emissions.masked_fill(~possible, FORBIDDEN), mask) - total
 
     def best_tags(self, emissions: Tensor, mask: Tensor) -> Tensor:
         """Return the most probable tag sequence of each row (Viterbi): int64 (batch, seq_len), 0 at padding."""
@@ -136,6 +139,15 @@ class CRF(nn.Module):
             self.transitions.masked_fill(~self._allowed, FORBIDDEN),
             self.last.masked_fill(~self._may_end, FORBIDDEN),
         )
+
+    def _score(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+        """Return the score of one known sequence a row: float32 (batch,)."""
+        first, between, last = self._scores()
+        tags = tags.clamp(min=0)  # those of padding are masked below
+        of_step = emissions.gather(2, tags[..., None])[..., 0] * mask
+        of_transition = between[tags[:, :-1], tags[:, 1:]] * mask[:, 1:]
+        end = tags.gather(1, mask.sum(1, keepdim=True) - 1)[:, 0]
+        return first[tags[:, 0]] + of_step.sum(1) + of_transition.sum(1) + last[end]
 
     def _log_total(self, emissions: Tensor, mask: Tensor) -> Tensor:
         return (self._forward(emissions, mask)[:, -1] + self._scores()[2]).logsumexp(1)

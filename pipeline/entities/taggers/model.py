@@ -74,7 +74,12 @@ class TaggerModel:
 
     @together
     def fit(
-        self, texts: Sequence[LabelledText], dev: Sequence[LabelledText] = (), *, start: TaggerModel | None = None
+        self,
+        texts: Sequence[LabelledText],
+        dev: Sequence[LabelledText] = (),
+        *,
+        start: TaggerModel | None = None,
+        states: Path | None = None,
     ) -> Self:
         """Train.
 
@@ -83,6 +88,7 @@ class TaggerModel:
             dev: texts whose strict F1 chooses the epoch; without any, the last epoch is kept.
             start: a tagger of the same kind and sizes to go on from. Its vocabulary is kept; its output layer, too,
                 if it has the same tags.
+            states: folder that keeps the states of frozen layers while taggers learn from the same texts.
 
         Raises:
             DataError: the texts hold no token.
@@ -94,6 +100,8 @@ class TaggerModel:
                 self.network_ = self._create()
             else:
                 self._go_on_from(start)
+            if states is not None:
+                self.network_.keep_states(states, variant="bf16" if in_bf16(self.config.training) else "")
             self._train(texts, dev)
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -24,8 +25,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-PRETRAINED, SPANS = "pretrained", "spans.json.gz"
-"""Names in the stage's folder, beside those of ``fold_training``: of the pre-trained tagger, of a fold's spans."""
+PRETRAINED, SPANS, STATES = "pretrained", "spans.json.gz", "states"
+"""Names in the stage's folder, beside those of ``fold_training``: the pre-trained tagger, a fold's spans, and what frozen
+layers say of the windows, while the taggers learn."""
 
 
 class TaggerStage(FoldStage[LabelledText, "TaggerModel", list[ScoredSpan]]):
@@ -71,8 +73,12 @@ class TaggerStage(FoldStage[LabelledText, "TaggerModel", list[ScoredSpan]]):
         options, seed = self.config.tagger, self.config.seed
         facts = (asdict(options), self.labels, self.label_weight, seed, digest_of([list(texts)]), list(folds))
         start = self._pretrain(folder / PRETRAINED)
-        task = _TaggerTask(seed, stage_key(*facts), self.log, options, self.labels, self.label_weight, start)
-        return self.train(task, texts, folds, folder=folder, workers=self.config.workers)
+        states = folder / STATES
+        task = _TaggerTask(seed, stage_key(*facts), self.log, options, self.labels, self.label_weight, start, states)
+        try:
+            return self.train(task, texts, folds, folder=folder, workers=self.config.workers)
+        finally:
+            shutil.rmtree(states, ignore_errors=True)  # large, and made again by a training that goes on
 
     def predict(self, documents: Sequence[Document]) -> list[list[ScoredSpan]]:
         """Return the scored spans of each article: offsets into ``document.text``, in order, possibly overlapping."""
@@ -128,6 +134,7 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
     labels: tuple[str, ...]
     label_weight: float | None
     start: Path | None
+    states: Path
 
     def key(self, fold: int | None) -> str:
         return stage_key(self.base_key, fold, read_json(self.start / DONE) if self.start else None)
@@ -146,7 +153,7 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
         model = TaggerModel(
             self.config, labels=self.labels, label_weight=self.label_weight, seed=seed, log=self.epochs_of(fold)
         )
-        return model.fit(rest, dev, start=start)
+        return model.fit(rest, dev, start=start, states=self.states)
 
     def predict(self, model: TaggerModel, items: list[LabelledText]) -> list[Any]:
         return model.predict(items)

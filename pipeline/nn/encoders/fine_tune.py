@@ -12,10 +12,10 @@ from pipeline.errors import ConfigError
 
 def encoder_layers(encoder: nn.Module) -> list[nn.Module]:
     """Return the layers of a transformers encoder, lowest first: the longest list of modules in it."""
-    return list(_layer_list(encoder))
+    return list(layer_list(encoder))
 
 
-def _layer_list(encoder: nn.Module) -> nn.ModuleList:
+def layer_list(encoder: nn.Module) -> nn.ModuleList:
     lists = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
     return max(lists, key=len, default=nn.ModuleList())
 
@@ -36,7 +36,7 @@ def keep_lowest(encoder: Any, n_layers: int, *, option: str) -> None:
     n_all = int(encoder.config.num_hidden_layers)
     if n_layers > n_all:
         raise ConfigError(f"{option} is {n_layers}, the encoder has {n_all} layers")
-    layers = _layer_list(encoder)
+    layers = layer_list(encoder)
     if len(layers) != n_all:
         raise ConfigError(f"{option} is {n_layers}, but the encoder's layers cannot be told apart")
     del layers[n_layers:]

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -46,6 +47,34 @@ class StateCache:
         content = torch.cat([tokens, segments]).cpu().numpy().tobytes()
         return hashlib.sha256(self._origin + content).hexdigest()
 
+    def rows(
+        self,
+        tokens: Tensor,
+        lengths: Tensor,
+        segments: Tensor,
+        *,
+        run: Callable[[Tensor, Tensor, Tensor], Tensor],
+    ) -> Tensor:
+        """Return the states of a batch, float32 (batch, seq_len, dim), zero at padding.
+
+        Each row is looked up, or run by itself: what is kept must not depend on the rows it was batched with.
+
+        Args:
+            tokens: int64 (batch, seq_len).
+            lengths: int64 (batch,): tokens of each row, its padding follows.
+            segments: int64 (batch, seq_len).
+            run: maps ids, mask and segments of one row, (1, length) each, to its states (1, length, dim).
+        """
+        found = []
+        for row, length in enumerate(lengths.tolist()):
+            own, segment = tokens[row : row + 1, :length], segments[row : row + 1, :length]
+            make = partial(_first_row, run, own, segment)
+            found.append(self.get_or_make(self.key(own, segment), make).to(tokens.device))
+        states = found[0].new_zeros((*tokens.shape, found[0].shape[-1]))
+        for row, of_row in enumerate(found):
+            states[row, : len(of_row)] = of_row
+        return states
+
     def get_or_make(self, key: str, make: Callable[[], Tensor]) -> Tensor:
         """Return the states (length, dim) of a key as float32, making them where they are not kept."""
         path = self.folder / key[:2] / f"{key[2:]}.safetensors"
@@ -65,6 +94,10 @@ class StateCache:
             finally:
                 temporary.unlink(missing_ok=True)
         return states.float()
+
+
+def _first_row(run: Callable[[Tensor, Tensor, Tensor], Tensor], tokens: Tensor, segments: Tensor) -> Tensor:
+    return run(tokens, torch.ones_like(tokens, dtype=torch.bool), segments)[0]
 
 
 def weights_hash(module: nn.Module) -> bytes:

@@ -48,6 +48,19 @@ def test_frozen_layers_stay_as_they_are_and_the_others_move(tiny_tagger: Options
     assert moved == {name for name in before if name.startswith("encoder.layer.1.")}
 
 
+def test_kept_states_of_frozen_layers_change_nothing_but_the_last_bits(tiny_tagger: Options, tmp_path: Path) -> None:
+    config = tiny_tagger("bert", freeze_layers=1, epochs=2)
+    texts = [LabelledText("青禾科技上市", (Span(0, 4),)), LabelledText("云杉汽车新款,很好", (Span(0, 4),))]
+    anew = TaggerModel(config).fit(texts)
+    kept = TaggerModel(config).fit(texts, states=tmp_path)
+    assert len(list(tmp_path.rglob("*.safetensors"))) == len(texts)
+    again = TaggerModel(config).fit(texts, states=tmp_path)
+    weights = [model.network_.state_dict() for model in (anew, kept, again)]
+    for name, value in weights[0].items():
+        torch.testing.assert_close(weights[1][name], value, atol=2e-3, rtol=0)
+        assert torch.equal(weights[1][name], weights[2][name])
+
+
 def test_more_frozen_layers_than_there_are_is_an_error(tiny_tagger: Options) -> None:
     with pytest.raises(ConfigError, match="freeze_layers is 3, the encoder has 2 layers"):
         create(tiny_tagger("bert", freeze_layers=3))
