@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
 
@@ -20,6 +22,8 @@ from pipeline.config import TrainingConfig
 from pipeline.errors import ConfigError
 from pipeline.runtime.epoch_log import EpochReport
 from pipeline.runtime.processes import from_main, leave_group_at_exit
+
+logger = logging.getLogger(__name__)
 
 
 class Movable(Protocol):
@@ -172,13 +176,32 @@ def compute_device() -> torch.device:
 
 
 def in_bf16(config: TrainingConfig) -> bool:
-    """Tell whether matrix products are done in bf16, in training and in prediction."""
-    if config.mixed_precision != "auto":
-        return config.mixed_precision == "bf16"
+    """Tell whether matrix products are done in bf16, in training and in prediction.
+
+    Where it is asked for on a processor that cannot, a warning says so once, and numbers stay in float32.
+    """
+    if config.mixed_precision == "no":
+        return False
     if torch.cuda.is_available():
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return config.mixed_precision == "bf16" or torch.cuda.is_bf16_supported(including_emulation=False)
+    if config.mixed_precision == "auto":
+        return _cpu_has("avx512_bf16", "amx_bf16")
+    return emulates_bf16()
+
+
+@cache
+def emulates_bf16() -> bool:
+    """Tell whether bf16 can be had on this processor, fast or not; a warning says if it cannot."""
+    # x86 without AVX-512: recurrent layers of oneDNN refuse bf16, and products take ten times as long and more.
+    able = torch.cpu.get_capabilities().get("architecture") != "x86_64" or _cpu_has("avx512_f", "amx_bf16")
+    if not able:
+        logger.warning("mixed_precision is bf16, which this processor cannot do: float32 is used")
+    return able
+
+
+def _cpu_has(*features: str) -> bool:
     capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
+    return any(capabilities.get(feature) for feature in features)
 
 
 @contextmanager

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from safetensors.torch import load_file, save
@@ -17,13 +17,24 @@ MAX_REASON = 300
 """Characters of a reason: torch lists every weight that does not fit."""
 
 
-def save_weights(network: nn.Module, folder: Path) -> None:
+def save_weights(
+    network: nn.Module,
+    folder: Path,
+    *,
+    select: Callable[[dict[str, Tensor]], dict[str, Tensor]] | None = None,
+) -> None:
     """Write a network's weights and buffers.
+
+    Args:
+        network: whose weights they are.
+        folder: where the file is written.
+        select: returns those that are written; None writes all.
 
     Raises:
         ConfigError: the file cannot be written.
     """
-    atomic_write_bytes(folder / WEIGHTS, save(network.state_dict()))
+    weights = network.state_dict()
+    atomic_write_bytes(folder / WEIGHTS, save(weights if select is None else select(weights)))
 
 
 def load_weights(

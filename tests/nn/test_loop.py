@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from accelerate.state import AcceleratorState, PartialState
 from torch import Tensor, nn
 
 from pipeline.config import TrainingConfig
-from pipeline.nn.loop import in_bf16, one_thread, train, warmup_then_linear
+from pipeline.nn.loop import emulates_bf16, in_bf16, one_thread, train, warmup_then_linear
 from pipeline.runtime.epoch_log import EpochReport, JsonLinesLog
 
 
@@ -167,12 +168,38 @@ def test_one_thread_restores_the_number_of_threads() -> None:
     assert torch.get_num_threads() == before
 
 
+@pytest.fixture
+def processor(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., None]]:
+    """Pretend to run on a processor of some capabilities."""
+
+    def pretend(**capabilities: Any) -> None:
+        monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: {"architecture": "x86_64", **capabilities})
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    emulates_bf16.cache_clear()
+    yield pretend
+    emulates_bf16.cache_clear()
+
+
 @pytest.mark.parametrize(("capabilities", "is_fast"), [({"avx512_bf16": True}, True), ({"avx2": True}, False)])
 def test_the_number_format_is_chosen_by_the_processor(
-    monkeypatch: pytest.MonkeyPatch, capabilities: dict[str, bool], is_fast: bool
+    processor: Callable[..., None], capabilities: dict[str, bool], is_fast: bool
 ) -> None:
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    monkeypatch.setattr(torch.cpu, "get_capabilities", lambda: capabilities)
+    processor(avx512_f=True, **capabilities)
     assert in_bf16(TrainingConfig(mixed_precision="auto")) is is_fast
     assert in_bf16(TrainingConfig(mixed_precision="bf16"))
     assert not in_bf16(TrainingConfig())
+
+
+def test_a_processor_that_cannot_do_bf16_says_so_once(
+    processor: Callable[..., None], caplog: pytest.LogCaptureFixture
+) -> None:
+    processor(avx2=True)
+    assert not in_bf16(TrainingConfig(mixed_precision="bf16"))
+    assert not in_bf16(TrainingConfig(mixed_precision="bf16"))
+    assert caplog.messages == ["mixed_precision is bf16, which this processor cannot do: float32 is used"]
+
+
+def test_other_processors_are_taken_at_the_word(processor: Callable[..., None]) -> None:
+    processor(architecture="aarch64")
+    assert in_bf16(TrainingConfig(mixed_precision="bf16"))

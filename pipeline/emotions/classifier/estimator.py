@@ -18,7 +18,7 @@ from torch.nn import functional
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config
-from pipeline.emotions.classifier.inputs import check_inputs, fit_inputs, load_inputs, reads_encoder
+from pipeline.emotions.classifier.inputs import check_inputs, fit_inputs, is_frozen, load_inputs, reads_encoder
 from pipeline.emotions.heads.base import Head
 from pipeline.errors import ArtifactError, DataError
 from pipeline.nn.batching import Batch, BatchLoader
@@ -53,6 +53,7 @@ class HeadClassifier:
         seed: of the first weights and of training.
         log: gets a JSON line per epoch.
         start: folder of the same head, saved: training begins with its vocabulary, vectors and weights.
+        shared: folder in which a frozen encoder is kept once for several heads; None keeps it with the head.
 
     Raises:
         ConfigError: no such head, or options that do not go together.
@@ -67,8 +68,10 @@ class HeadClassifier:
         seed: int = 0,
         log: JsonLinesLog | None = None,
         start: Path | None = None,
+        shared: Path | None = None,
     ) -> None:
         self.name, self.config, self.seed, self.log, self.start = name, config, seed, log, start
+        self.shared = shared
         self.classes = tuple(classes)
         self._kind: type[Head] = resolve(HEADS, name, kind="head")
         check_inputs(name, self._kind, config)
@@ -82,9 +85,10 @@ class HeadClassifier:
     def stops_early(self) -> bool:
         """Whether development examples are to choose the epoch.
 
-        Not with an encoder: it takes its fixed number of epochs, for to predict with one of every fold is too slow.
+        Not where an encoder is fine-tuned: it takes its fixed number of epochs, for to predict with one of every fold
+        is too slow.
         """
-        return not self.reads_encoder
+        return not self.reads_encoder or is_frozen(self.config)
 
     @property
     def n_parameters(self) -> int:
@@ -127,7 +131,8 @@ class HeadClassifier:
         with one_thread():
             set_seed(self.seed)
             if self.start is None:
-                self.inputs_ = fit_inputs(self._kind, self.config, [example.text for example in examples])
+                texts = [example.text for example in examples]
+                self.inputs_ = fit_inputs(self._kind, self.config, texts, shared=self.shared)
                 self.head_ = self._build()
             else:
                 self.load(self.start)
@@ -161,7 +166,7 @@ class HeadClassifier:
     def save(self, folder: Path) -> None:
         """Write everything ``load`` needs, an encoder's weights and tokeniser included: JSON and safetensors."""
         self.inputs_.save(folder)
-        save_weights(self.head_, folder)
+        save_weights(self.head_, folder, select=self.inputs_.own_weights)
         atomic_write_json(folder / "head.json", self._description())
 
     def load(self, folder: Path) -> Self:
@@ -181,9 +186,9 @@ class HeadClassifier:
             weights = load_file(path)
         except (OSError, SafetensorError) as error:
             raise ArtifactError(f"{path}: cannot be read ({one_line(error)})") from error
-        self.inputs_ = load_inputs(self._kind, self.config, folder, weights)
+        self.inputs_ = load_inputs(self._kind, self.config, folder, weights, shared=self.shared)
         self.head_ = self._build()
-        load_weights(self.head_, folder, weights=weights, kind=f"head {self.name}")
+        load_weights(self.head_, folder, weights=self.inputs_.all_weights(weights), kind=f"head {self.name}")
         return self
 
     def _description(self) -> dict[str, Any]:

@@ -18,14 +18,17 @@ from pipeline.emotions.heads.base import Embedder, Head
 from pipeline.emotions.heads.encoder_states import EncoderStates, longest_context
 from pipeline.emotions.heads.vector_embedding import VectorEmbedding
 from pipeline.errors import ConfigError
-from pipeline.nn.encoders import SpecialIds, encoder_folder, load_encoder, restore_encoder
+from pipeline.nn.encoders import STATES, SpecialIds, encoder_folder, load_encoder, restore_encoder
 from pipeline.nn.encoders.fine_tune import fine_tuning_groups, freeze_lowest, keep_lowest
-from pipeline.nn.encoders.state_cache import StateCache
+from pipeline.nn.encoders.frozen import FrozenEncoder, is_kept, keep, load_kept
+from pipeline.nn.encoders.state_cache import KeptStates, StateCache
 from pipeline.nn.layers import TokenEmbedding
 from pipeline.nn.loop import in_bf16
 from pipeline.nn.tokenisers import PieceTokeniser
 from pipeline.nn.vocab import PADDING, UNKNOWN, TextReader, TokenIds, Vocabulary
 
+OF_ENCODER = "embedder.encoder."
+"""Beginning of the names of an encoder's weights among those of a head."""
 EXTRA_WORDS = 20_000
 """Most frequent words of a vector file that are kept although training lacks them: prediction may meet them."""
 
@@ -51,6 +54,14 @@ class Inputs(Protocol):
         """Return the optimiser's groups; None trains all parameters alike."""
         ...
 
+    def own_weights(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return those of a head's weights that are saved with it."""
+        ...
+
+    def all_weights(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return a head's weights for those that were saved with it."""
+        ...
+
     def save(self, folder: Path) -> None:
         """Write what ``load_inputs`` needs besides the head's weights."""
         ...
@@ -59,6 +70,11 @@ class Inputs(Protocol):
 def reads_encoder(kind: type[Head], config: Config) -> bool:
     """Tell whether a head runs on an encoder's states."""
     return kind.needs_encoder or config.head.embedding == "encoder"
+
+
+def is_frozen(config: Config) -> bool:
+    """Tell whether an encoder stays as it is while a head learns."""
+    return config.head.encoder_mode == "frozen"
 
 
 def check_inputs(name: str, kind: type[Head], config: Config) -> None:
@@ -73,8 +89,14 @@ def check_inputs(name: str, kind: type[Head], config: Config) -> None:
         raise ConfigError(f"head.vectors_mode=two_channel is for text_cnn, not for {name}")
 
 
-def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str]) -> Inputs:
+def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str], *, shared: Path | None = None) -> Inputs:
     """Take vocabulary and vectors from training texts, or tokeniser and weights from an encoder.
+
+    Args:
+        kind: class of the head.
+        config: options.
+        texts: of training.
+        shared: folder in which a frozen encoder is kept once for several heads.
 
     Raises:
         ConfigError: no such packaged encoder, or it has fewer layers than are to be frozen.
@@ -87,7 +109,7 @@ def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str]) -> Inputs
         tokeniser = PieceTokeniser.of_encoder(folder)
         encoder = load_encoder(folder, n_tokens=len(tokeniser))
         keep_lowest(encoder, options.encoder.n_layers, option="head.encoder.n_layers")
-        return EncoderInputs(kind, config, tokeniser, encoder)
+        return EncoderInputs(kind, config, tokeniser, encoder, shared=shared)
     split = SPLITS[options.tokens]
     texts = list(texts)
     vocabulary = Vocabulary.build(texts, split=split)
@@ -101,7 +123,9 @@ def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str]) -> Inputs
     return VocabularyInputs(kind, config, vocabulary, vectors_of(vocabulary, found))
 
 
-def load_inputs(kind: type[Head], config: Config, folder: Path, weights: dict[str, Tensor]) -> Inputs:
+def load_inputs(
+    kind: type[Head], config: Config, folder: Path, weights: dict[str, Tensor], *, shared: Path | None = None
+) -> Inputs:
     """Read what ``save`` wrote.
 
     Args:
@@ -109,11 +133,16 @@ def load_inputs(kind: type[Head], config: Config, folder: Path, weights: dict[st
         config: options, as when the head was trained.
         folder: where it was saved.
         weights: its saved weights; the sizes of vectors are theirs.
+        shared: as in ``fit_inputs``; a head that was saved with an encoder of its own reads that.
 
     Raises:
         ArtifactError: a file is missing or damaged.
     """
     if reads_encoder(kind, config):
+        if shared is not None and is_kept(shared):
+            kept = load_kept(shared)
+            tokeniser = PieceTokeniser.load(shared)
+            return EncoderInputs(kind, config, tokeniser, kept.network, shared=shared, kept=kept)
         return EncoderInputs(kind, config, PieceTokeniser.load(folder), restore_encoder(folder))
     vocabulary = Vocabulary.load(folder / "vocab.json", split=SPLITS[config.head.tokens])
     vectors = None
@@ -159,6 +188,14 @@ class VocabularyInputs:
         """Train all alike."""
         return None
 
+    def own_weights(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return all."""
+        return weights
+
+    def all_weights(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Return them as they are."""
+        return weights
+
     def save(self, folder: Path) -> None:
         """Write the vocabulary."""
         self.reader.save(folder / "vocab.json")
@@ -186,14 +223,34 @@ class PieceReader:
 
 
 class EncoderInputs:
-    """Pieces of an encoder, with its states as vectors."""
+    """Pieces of an encoder, with its states as vectors.
+
+    Args:
+        kind: class of the head.
+        config: options.
+        tokeniser: of the encoder.
+        encoder: the network.
+        shared: folder in which the encoder is kept, if it is frozen, for this head and others.
+        kept: the encoder of that folder, where it was read from there.
+    """
 
     reader: PieceReader
 
-    def __init__(self, kind: type[Head], config: Config, tokeniser: PieceTokeniser, encoder: nn.Module) -> None:
+    def __init__(
+        self,
+        kind: type[Head],
+        config: Config,
+        tokeniser: PieceTokeniser,
+        encoder: nn.Module,
+        *,
+        shared: Path | None = None,
+        kept: FrozenEncoder | None = None,
+    ) -> None:
         self.reader = PieceReader(tokeniser)
         self._kind, self._options, self._encoder = kind, config.head, encoder
-        self.is_frozen = config.head.encoder_mode == "frozen"
+        self.is_frozen = is_frozen(config)
+        self._shared = shared if self.is_frozen else None
+        self._kept = kept  # lives as long as these inputs, so that the next head finds it
         self.training = config.training if self.is_frozen else config.head.encoder.training
         room = longest_context(encoder, pair=kind.needs_encoder)
         self.max_tokens = min(config.sentiment.max_context_chars, room)
@@ -202,10 +259,6 @@ class EncoderInputs:
         """Put the encoder to work."""
         options, kind = self._options, self._kind
         bf16 = in_bf16(options.encoder.training)
-        cache = None
-        if self.is_frozen and options.states_cache:
-            variant = "bf16" if bf16 else ""
-            cache = StateCache(Path(options.states_cache), self._encoder, variant=variant)
         if not self.is_frozen:
             freeze_lowest(self._encoder, options.encoder.freeze_layers, option="head.encoder.freeze_layers")
         return EncoderStates(
@@ -214,9 +267,19 @@ class EncoderInputs:
             dropout=0.0 if kind.needs_encoder else options.dropout,
             marks_target=kind.uses_target and not kind.needs_encoder,
             frozen=self.is_frozen,
-            cache=cache,
+            cache=self._states(variant="bf16" if bf16 else ""),
             in_bf16=bf16,
         )
+
+    def _states(self, *, variant: str) -> KeptStates | None:
+        """Return where states are kept: in memory for heads at work, on disk for those that learn."""
+        if not self.is_frozen:
+            return None
+        if self._kept is not None:
+            return self._kept.states
+        if self._options.states_cache:
+            return StateCache(Path(self._options.states_cache), self._encoder, variant=variant)
+        return None if self._shared is None else StateCache(self._shared / STATES, self._encoder, variant=variant)
 
     def parameter_groups(self, head: Head) -> list[dict[str, Any]] | None:
         """Return a group for each depth of a fine-tuned encoder, and one for the head."""
@@ -231,8 +294,24 @@ class EncoderInputs:
             layer_decay=options.layer_decay,
         )
 
+    def own_weights(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Leave out those of an encoder that is kept elsewhere."""
+        if self._shared is None:
+            return weights
+        return {name: value for name, value in weights.items() if not name.startswith(OF_ENCODER)}
+
+    def all_weights(self, weights: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Add those of an encoder that is kept elsewhere."""
+        if self._kept is None:
+            return weights
+        return weights | {OF_ENCODER + name: value for name, value in self._encoder.state_dict().items()}
+
     def save(self, folder: Path) -> None:
-        """Write the tokeniser and the encoder's configuration."""
+        """Write the tokeniser and the encoder's configuration; a shared encoder with its weights, once."""
+        if self._shared is not None:
+            self.reader.tokeniser.save(self._shared)
+            keep(self._encoder, self._shared)
+            return
         self.reader.tokeniser.save(folder)
         config: Any = self._encoder.config
         config.save_pretrained(folder)

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from pipeline.config import MAX_POSITIONS
 from pipeline.nn.batching import Batch, Positions
 from pipeline.nn.encoders import SpecialIds
-from pipeline.nn.encoders.state_cache import StateCache
+from pipeline.nn.encoders.state_cache import KeptStates
 from pipeline.nn.encoders.states import hidden_states
 from pipeline.nn.layers import gather
 
@@ -54,7 +54,7 @@ class EncoderStates(nn.Module):
         dropout: float = 0.0,
         marks_target: bool = True,
         frozen: bool = False,
-        cache: StateCache | None = None,
+        cache: KeptStates | None = None,
         in_bf16: bool = False,
     ) -> None:
         super().__init__()

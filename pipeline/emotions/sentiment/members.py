@@ -119,7 +119,13 @@ class Majority:
 
 
 def build_member(
-    name: str, config: Config, *, seed: int = 0, log: JsonLinesLog | None = None, start: Path | None = None
+    name: str,
+    config: Config,
+    *,
+    seed: int = 0,
+    log: JsonLinesLog | None = None,
+    start: Path | None = None,
+    shared: Path | None = None,
 ) -> Member:
     """Construct an unfitted member: ``majority``, one of ``LINEAR`` or a head.
 
@@ -129,6 +135,7 @@ def build_member(
         seed: of a head's first weights and training.
         log: gets a JSON line for each epoch of a head.
         start: folder of the same head, saved; its training begins there.
+        shared: folder of the frozen encoder that all heads read.
 
     Raises:
         ConfigError: no such member.
@@ -151,7 +158,7 @@ def build_member(
         from pipeline.emotions.classifier.estimator import HeadClassifier
 
         classes = [emotion.value for emotion in EMOTIONS]
-        return HeadClassifier(name, config, classes=classes, seed=seed, log=log, start=start)
+        return HeadClassifier(name, config, classes=classes, seed=seed, log=log, start=start, shared=shared)
     raise unknown_name("sentiment member", name, {"majority": "", **dict.fromkeys(LINEAR, ""), **HEADS})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -22,6 +23,7 @@ from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, Scores, fit_temperature, mixture_weights, with_temperature
 from pipeline.emotions.sentiment.training import MemberTraining, transfer
 from pipeline.errors import ArtifactError
+from pipeline.nn.encoders import STATES
 from pipeline.registry import HEADS
 from pipeline.runtime.fold_training import FOLDS, MODEL, train_folds
 from pipeline.schema import EMOTIONS, Target
@@ -36,6 +38,8 @@ PLACE = re.compile(rf"{MODEL}|(?:{FOLDS}/)?[0-9]+", re.ASCII)
 """Folder of a model in that of its member; runs of before 0.2.0 have their fold models beside each other."""
 AND = "+"
 """Joins the names of members whose probabilities are averaged."""
+ENCODER = "encoder"
+"""Folder of the frozen encoder that all heads read, kept once."""
 BASELINE = "majority"
 """Is always measured, so that the table shows what the others gain."""
 
@@ -118,6 +122,7 @@ class SentimentStage:
             "table": [asdict(scores) for scores in self.table_],
         }
         atomic_write_json(folder / STATE, state)
+        shutil.rmtree(folder / ENCODER / STATES, ignore_errors=True)  # large, and of use to learning heads alone
         self._restore(folder)
         return self
 
@@ -171,7 +176,10 @@ class SentimentStage:
             self.weights_ = state.get("weights") or [1.0] * len(places)
             _check_state(self.chosen_, places, self.weights_, self.temperatures_)
             self.models_: dict[str, list[Member]] = {
-                name: [build_member(name, self.config).load(folder / name / place) for place in of_member]
+                name: [
+                    build_member(name, self.config, shared=folder / ENCODER).load(folder / name / place)
+                    for place in of_member
+                ]
                 for name, of_member in places.items()
             }
         except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, SafetensorError) as error:
@@ -183,7 +191,9 @@ class SentimentStage:
         start = None
         if others and name in HEADS:
             start = transfer(others, name, self.config, folder=folder, log=self.log)
-        return MemberTraining.on(examples, name, self.config, folds=fold_of, start=start, log=self.log)
+        return MemberTraining.on(
+            examples, name, self.config, folds=fold_of, start=start, shared=folder.parent / ENCODER, log=self.log
+        )
 
     def _train(
         self, training: MemberTraining, examples: Sequence[Target], fold_of: Sequence[int], folder: Path, *, final: bool

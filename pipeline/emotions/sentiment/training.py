@@ -32,6 +32,8 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
     config: Config
     start: Path | None = None
     """Folder of a saved head that training goes on from."""
+    shared: Path | None = None
+    """Folder of the frozen encoder that all heads read."""
 
     @classmethod
     def on(
@@ -42,6 +44,7 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
         *,
         folds: Sequence[int] = (),
         start: Path | None = None,
+        shared: Path | None = None,
         log: Path | None = None,
     ) -> Self:
         """Return the training of a member on examples, in these folds if it is cut into any."""
@@ -49,7 +52,7 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
         options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
         begun = read_json(start / DONE) if start else None
         key = stage_key(member, *options, config.seed, digest_of([list(examples)]), begun, list(folds))
-        return cls(config.seed, key, log, member, config, start)
+        return cls(config.seed, key, log, member, config, start, shared)
 
     @property
     def label(self) -> str:
@@ -69,7 +72,9 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
     def fit(self, items: list[Target], fold: int | str | None) -> Member:
         """Fit without one fold (a number), on all examples (None), or on rows of another kind (their name)."""
         seed = self.seed_of(fold)
-        member = build_member(self.member, self.config, seed=seed, log=self.epochs_of(fold), start=self.start)
+        member = build_member(
+            self.member, self.config, seed=seed, log=self.epochs_of(fold), start=self.start, shared=self.shared
+        )
         dev: list[Target] = []
         if member.stops_early:
             items, dev = split_dev(items, fraction=self.config.sentiment.dev_fraction, seed=seed)

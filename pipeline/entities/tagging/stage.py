@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 PRETRAINED, SPANS, STATES = "pretrained", "spans.json.gz", "states"
-"""Names in the stage's folder, beside those of ``fold_training``: the pre-trained tagger, a fold's spans, and what frozen
-layers say of the windows, while the taggers learn."""
+"""Names in the stage's folder, beside those of ``fold_training``: the pre-trained tagger, a fold's spans, and what
+frozen layers say of the windows, while the taggers learn."""
 
 
 class TaggerStage(FoldStage[LabelledText, "TaggerModel", list[ScoredSpan]]):

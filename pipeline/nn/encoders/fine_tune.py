@@ -16,6 +16,7 @@ def encoder_layers(encoder: nn.Module) -> list[nn.Module]:
 
 
 def layer_list(encoder: nn.Module) -> nn.ModuleList:
+    """Return the module that holds the layers of a transformers encoder."""
     lists = [module for module in encoder.modules() if isinstance(module, nn.ModuleList)]
     return max(lists, key=len, default=nn.ModuleList())
 

@@ -20,6 +20,8 @@ from pipeline.nn.encoders.loading import WEIGHT_FILES, quiet_transformers
 logger = logging.getLogger(__name__)
 
 ENCODER_CACHE = Path("models/encoders")
+STATES = "states"
+"""Folder, in that of a frozen encoder, of its states while the networks above it learn."""
 BUILTIN = {f"builtin:e5-zh-{n_layers}": n_layers for n_layers in (3, 6, 12)}
 """Packaged encoders: name -> layers kept of the twelve."""
 
