@@ -7,6 +7,7 @@ an encoder's hidden states) serves every head.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -14,8 +15,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from pipeline.nn.vocab import TextReader, window_around
+from pipeline.nn.vocab import TextReader, Vocabulary, window_around
 from pipeline.schema import Target
+from pipeline.text.normalise import match_key
+from pipeline.text.sentences import split_sentences
 
 BATCHES_A_STRETCH = 8
 """Batches cut from one stretch of a shuffled epoch, sorted by length: more means less padding, but less chance."""
@@ -51,10 +54,14 @@ class Batch:
     """The tokens after it."""
     mentions: Tensor
     """bool (batch, seq_len): True on every mention of the target, the marked one included."""
+    sentences: Tensor
+    """int64 (batch, seq_len): number of the sentence in which each token begins, rising; 0 at padding."""
     rows: Tensor
     """int64 (batch,): index of each row among the examples."""
     labels: Tensor | None = None
     """int64 (batch,): class ids, in training."""
+    aspects: Tensor | None = None
+    """int64 (batch,): ids of the targets' names, where the loader has a vocabulary of them."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -94,6 +101,7 @@ class _Encoded:
     ids: Sequence[int]
     target: tuple[int, int]
     mentions: list[tuple[int, int]]
+    sentences: list[int]
     starts: Sequence[int]
     stops: Sequence[int]
 
@@ -108,6 +116,7 @@ class BatchLoader:
         batch_size: most rows of a batch; the rows are spread evenly.
         max_tokens: longer contexts are cut on the side away from the target.
         seed: shuffles, differently in each epoch; None keeps one order.
+        aspects: vocabulary of the targets' names, for heads that learn a vector for each.
     """
 
     def __init__(
@@ -119,11 +128,13 @@ class BatchLoader:
         batch_size: int = 64,
         max_tokens: int = 512,
         seed: int | None = None,
+        aspects: Vocabulary | None = None,
     ) -> None:
         if labels is not None and len(labels) != len(examples):
             raise ValueError(f"{len(examples)} examples but {len(labels)} labels")
         self._encoded = [_encode(example, reader, max_tokens) for example in examples]
         self._padding = reader.padding
+        self._aspects = None if aspects is None else aspects.encode(map(aspect_of, examples))
         self._labels = None if labels is None else list(labels)
         self._lengths = np.array([len(item.ids) for item in self._encoded], dtype=np.int64)
         self._batch_size = batch_size
@@ -160,9 +171,16 @@ class BatchLoader:
             left=_positions([range(item.target[0]) for item in items]),
             right=_positions([range(item.target[1], len(item.ids)) for item in items]),
             mentions=mentions,
+            sentences=_pad([item.sentences for item in items], 0)[0],
             rows=torch.from_numpy(rows.astype(np.int64)),
             labels=None if self._labels is None else torch.tensor([self._labels[row] for row in rows]),
+            aspects=None if self._aspects is None else torch.tensor([self._aspects[row] for row in rows]),
         )
+
+
+def aspect_of(example: Target) -> str:
+    """Return the name under which a target has a vector of its own."""
+    return match_key(example.name)
 
 
 def _encode(example: Target, reader: TextReader, max_tokens: int) -> _Encoded:
@@ -171,10 +189,12 @@ def _encode(example: Target, reader: TextReader, max_tokens: int) -> _Encoded:
     lower, upper = window_around(len(tokens.ids), first, last, max_tokens)
     spans = [tokens.covering(*span) for span in dict.fromkeys([*example.mentions, (example.start, example.stop)])]
     clipped = [(max(a, lower) - lower, min(b, upper) - lower) for a, b in spans if b > lower and a < upper]
+    ends = [stop for _, stop in split_sentences(example.text)]
     return _Encoded(
         ids=tokens.ids[lower:upper],
         target=(first - lower, min(last, upper) - lower),
         mentions=[(a, b) for a, b in clipped if a < b],
+        sentences=[bisect_right(ends, start) for start in tokens.starts[lower:upper]],
         starts=tokens.starts[lower:upper],
         stops=tokens.stops[lower:upper],
     )
