@@ -32,19 +32,37 @@ class HeadConfig:
     """Of random vectors."""
     hidden_dim: int = option(48, low=2, high=4096)
     """Hidden size of the recurrent layers, of every layer of CharCNN, and of an attention head of Transformer."""
+    cell: Literal["lstm", "gru", "plain"] = "lstm"
+    """Recurrent cell of HAN (``gru`` in its paper), TextRNN, and TextRCNN (``plain`` in its paper)."""
+    recurrent_layers: int = option(1, low=1, high=8)
+    """Recurrent layers, one above the other, of every recurrent head but TextRCNN."""
+    directions: Literal["auto", "one", "both"] = "auto"
+    """Of recurrent layers: forwards, or both ways. ``auto`` is both for HAN and TextRNN, else forwards. TD-LSTM,
+    TC-LSTM and TextRCNN have their own two."""
+    td_states: Literal["concatenation", "sum", "average"] = "concatenation"
+    """What TD-LSTM and TC-LSTM make of their two final states."""
+    aspect: Literal["mean", "table"] = "mean"
+    """The target's vector in AT-LSTM and ATAE-LSTM: mean of its tokens' vectors, or a vector learnt for each name that
+    occurs twice in training, with one for all other names."""
+    at_attention: Literal["added", "concatenated"] = "added"
+    """How AT-LSTM and ATAE-LSTM bring a state and the target together; ``concatenated`` is their paper's equation, in
+    which the target cannot move the attention."""
     dropout: float = option(0.4, low=0.0, high=0.95)
     af_operator: Literal["convolution", "correlation"] = "correlation"
     """Fusion of word and target in AF-LSTM: circular convolution or circular correlation."""
-    af_normalise: bool = True
-    """Layer-normalise what AF-LSTM fuses: the states of the words, and the target."""
+    af_normalise: Literal["layer", "batch", "none"] = "layer"
+    """Normalisation of what AF-LSTM fuses: the states of the words, and the target. ``true`` is layer, ``false``
+    none."""
     filter_sizes: list[int] = option([3, 4, 5], low=1, high=64)  # noqa: RUF009 (a field)
     """Tokens that a filter of TextCNN spans; each size has ``n_filters`` of its own."""
     n_filters: int = option(100, low=1, high=4096)
     """Filters of TextCNN for each size."""
     bigram_buckets: int = option(20_000, low=0, high=100_000_000)
     """Vectors that FastText's bigrams share by hashing; 0 for no bigrams."""
+    sentences: Literal["fixed", "marks"] = "fixed"
+    """What HAN takes for a sentence: ``sentence_tokens`` tokens, or what ends at a full stop or line break."""
     sentence_tokens: int = option(8, low=1, high=1024)
-    """Tokens of what HAN takes for a sentence."""
+    """Tokens of a ``fixed`` sentence."""
     n_layers: int = option(2, low=1, high=96)
     """Layers of Transformer."""
     n_heads: int = option(2, low=1, high=128)

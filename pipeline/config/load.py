@@ -17,6 +17,7 @@ from yaml import YAMLError
 
 from pipeline.config.checks import check_range, check_ranges, option, options, require
 from pipeline.config.emotions import HeadConfig, SentimentConfig
+from pipeline.config.old_values import renew
 from pipeline.config.ranking import CandidateConfig, CrossConfig, RelevanceConfig, RerankConfig
 from pipeline.config.sources import read_file, read_override, refuse_resolvers
 from pipeline.config.taggers import JointConfig, TaggerConfig
@@ -93,7 +94,9 @@ def config_from_dict(values: dict[str, Any]) -> Config:
     """
     refuse_resolvers(values)
     try:
-        return _to_config(OmegaConf.merge(OmegaConf.structured(Config), OmegaConf.create(values)))
+        stored = OmegaConf.create(values)
+        renew(stored)
+        return _to_config(OmegaConf.merge(OmegaConf.structured(Config), stored))
     except OmegaConfBaseException as error:
         raise ConfigError(f"{error.full_key}: {_one_line(error)}" if error.full_key else _one_line(error)) from error
 

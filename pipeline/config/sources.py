@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 from omegaconf import DictConfig, ListConfig, OmegaConf
 
+from pipeline.config.old_values import renew
 from pipeline.errors import ConfigError
 
 YAML_BOOL = "tag:yaml.org,2002:bool"
@@ -27,6 +28,7 @@ def read_file(path: Path) -> DictConfig | ListConfig:
     """
     found = OmegaConf.load(io.StringIO(quote_words(path.read_text(encoding="utf-8"))))
     refuse_resolvers(OmegaConf.to_container(found))
+    renew(found)
     return found
 
 
@@ -40,6 +42,7 @@ def read_override(item: str) -> DictConfig:
     key, _, value = item.partition("=")
     found = OmegaConf.from_dotlist([f"{key}={quote_words(value)}" if value else f'{key}=""'])
     refuse_resolvers(OmegaConf.to_container(found))
+    renew(found)
     return found
 
 

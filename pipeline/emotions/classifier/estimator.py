@@ -21,7 +21,7 @@ from pipeline.config import Config
 from pipeline.emotions.classifier.inputs import check_inputs, fit_inputs, is_frozen, load_inputs, reads_encoder
 from pipeline.emotions.heads.base import Head
 from pipeline.errors import ArtifactError, DataError
-from pipeline.nn.batching import Batch, BatchLoader
+from pipeline.nn.batching import Batch, BatchLoader, aspect_of
 from pipeline.nn.loop import compute_device, in_bf16, one_thread, train
 from pipeline.nn.probabilities import (
     Probs,
@@ -32,11 +32,15 @@ from pipeline.nn.probabilities import (
     softmax,
     with_temperature,
 )
+from pipeline.nn.vocab import Vocabulary
 from pipeline.nn.weights import WEIGHTS, load_weights, one_line, save_weights
 from pipeline.registry import HEADS, resolve
 from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.runtime.processes import together
 from pipeline.schema import Target
+
+ASPECTS = "aspects.json"
+"""File of the names for which a head has learnt a vector."""
 
 
 class HeadClassifier:
@@ -133,6 +137,7 @@ class HeadClassifier:
             if self.start is None:
                 texts = [example.text for example in examples]
                 self.inputs_ = fit_inputs(self._kind, self.config, texts, shared=self.shared)
+                self.aspects_ = self._fit_aspects(examples)
                 self.head_ = self._build()
             else:
                 self.load(self.start)
@@ -166,6 +171,8 @@ class HeadClassifier:
     def save(self, folder: Path) -> None:
         """Write everything ``load`` needs, an encoder's weights and tokeniser included: JSON and safetensors."""
         self.inputs_.save(folder)
+        if self.aspects_ is not None:
+            self.aspects_.save(folder / ASPECTS)
         save_weights(self.head_, folder, select=self.inputs_.own_weights)
         atomic_write_json(folder / "head.json", self._description())
 
@@ -187,6 +194,7 @@ class HeadClassifier:
         except (OSError, SafetensorError) as error:
             raise ArtifactError(f"{path}: cannot be read ({one_line(error)})") from error
         self.inputs_ = load_inputs(self._kind, self.config, folder, weights, shared=self.shared)
+        self.aspects_ = Vocabulary.load(folder / ASPECTS) if self._learns_aspects else None
         self.head_ = self._build()
         load_weights(self.head_, folder, weights=self.inputs_.all_weights(weights), kind=f"head {self.name}")
         return self
@@ -250,8 +258,19 @@ class HeadClassifier:
             raise DataError(f"head {self.name}: label {unknown[0]!r} is not one of {', '.join(self.classes)}")
         return [known[label] for label in labels]
 
+    @property
+    def _learns_aspects(self) -> bool:
+        return self._kind.takes_aspects and self.config.head.aspect == "table"
+
+    def _fit_aspects(self, examples: Sequence[Target]) -> Vocabulary | None:
+        """Take the names that occur twice; what they share is learnt from the others."""
+        return Vocabulary.of_tokens(map(aspect_of, examples)) if self._learns_aspects else None
+
     def _build(self) -> Head:
-        return self._kind(self.inputs_.embedder(), self.config.head, n_classes=len(self.classes))
+        sizes = {"n_classes": len(self.classes)}
+        if self.aspects_ is not None:
+            sizes["n_aspects"] = len(self.aspects_)
+        return self._kind(self.inputs_.embedder(), self.config.head, **sizes)
 
     def _batches(
         self, examples: Sequence[Target], *, labels: Sequence[int] | None = None, seed: int | None = None
@@ -263,6 +282,7 @@ class HeadClassifier:
             batch_size=self.inputs_.training.batch_size,
             max_tokens=self.inputs_.max_tokens,
             seed=seed,
+            aspects=self.aspects_,
         )
 
 

@@ -7,8 +7,10 @@ from torch import Tensor, nn
 
 from pipeline.config import HeadConfig
 from pipeline.emotions.heads.base import Embedder, Head, HeadOutput
+from pipeline.emotions.heads.normalise import NORMALISATIONS
+from pipeline.emotions.heads.recurrent import recurrent
 from pipeline.nn.batching import Batch
-from pipeline.nn.layers import MaskedLSTM, masked_softmax, target_mean, weighted_sum
+from pipeline.nn.layers import masked_softmax, target_mean, weighted_sum
 
 
 def circular_convolution(a: Tensor, b: Tensor) -> Tensor:
@@ -37,9 +39,10 @@ class AFLSTM(Head):
         m_i = norm(h_i) * norm(s)      a = softmax(w tanh(W_y m))
         logits = W tanh(W_p sum(a h) + W_x h_last) + b
 
-    Deviations: the optional normalisation is a layer norm of h_i and s, where the paper's is a batch norm, so that a
-    row does not depend on its batch-mates even in training; s is the mean of the target's word vectors, mapped to the
-    size of h; dropout before the last layer.
+    ``head.af_normalise`` chooses norm: ``batch`` is the paper's, an optional batch norm of h and s. Deviations: by
+    default it is a layer norm, so that a row does not depend on its batch-mates even in training; s is the mean of the
+    target's word vectors, mapped to the size of h; dropout before the last layer. The paper's LSTM has one layer and
+    reads forwards; with ``head.directions`` both, h_last holds the last state of each direction.
 
     Inputs: ``mask`` (batch, seq_len), ``target`` (batch, target_len). Output: logits (batch, n_classes).
     """
@@ -48,11 +51,11 @@ class AFLSTM(Head):
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)
-        self.lstm = MaskedLSTM(embedder.dim, config.hidden_dim)
+        self.lstm = recurrent(embedder.dim, config)
         hidden = self.lstm.dim
-        self.target = nn.Linear(embedder.dim, hidden)
-        self.normalise_context = nn.LayerNorm(hidden) if config.af_normalise else nn.Identity()
-        self.normalise_target = nn.LayerNorm(hidden) if config.af_normalise else nn.Identity()
+        self.target = nn.Linear(embedder.dim, hidden, bias=config.af_normalise != "batch")  # batch norm takes it off
+        self.normalise_context = NORMALISATIONS[config.af_normalise](hidden)
+        self.normalise_target = NORMALISATIONS[config.af_normalise](hidden)
         self.fuse = OPERATORS[config.af_operator]
         self.key = nn.Linear(hidden, hidden, bias=False)
         self.score = nn.Linear(hidden, 1, bias=False)
@@ -66,7 +69,8 @@ class AFLSTM(Head):
         embedded = self.embedder(batch)
         context, last = self.lstm(embedded, batch.mask)
         target = self.target(target_mean(embedded, batch))
-        fused = self.fuse(self.normalise_context(context), self.normalise_target(target)[:, None])
+        words = self.normalise_context(context, batch.mask)
+        fused = self.fuse(words, self.normalise_target(target, batch.target.mask.any(1))[:, None])
         attention = masked_softmax(self.score(torch.tanh(self.key(fused))).squeeze(-1), batch.mask)
         mixed = torch.tanh(self.attended(weighted_sum(attention, context)) + self.last(last))
         return HeadOutput(self.classify(self.dropout(mixed)), attention)

@@ -19,7 +19,7 @@ class ATAELSTM(ATLSTM):
 
     Deviations: those of ``ATLSTM``, from which it differs in what its LSTM reads.
 
-    Inputs: ``mask`` (batch, seq_len), ``target`` (batch, target_len). Output: logits (batch, n_classes).
+    Inputs and output are those of ``ATLSTM``.
     """
 
     vectors_a_word = 2

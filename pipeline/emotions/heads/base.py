@@ -35,6 +35,8 @@ class HeadOutput:
 class Head(nn.Module, ABC):
     """Base of the heads. A row's logits depend on that row alone: not on padding, not on batch-mates.
 
+    (In training, batch-mates count where an option asks for it: ``head.af_normalise`` batch.)
+
     Args:
         embedder: gives the vectors of the tokens; it is trained with the head where it has parameters.
         config: sizes and options.
@@ -47,6 +49,8 @@ class Head(nn.Module, ABC):
     """True for heads that read a pre-trained encoder, whatever ``head.embedding`` says."""
     takes_channels: ClassVar[bool] = False
     """True for heads to which two sets of vectors per token mean something."""
+    takes_aspects: ClassVar[bool] = False
+    """True for heads that ``head.aspect`` is for: their class takes ``n_aspects``, too."""
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__()

@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from pipeline.config import HeadConfig
 from pipeline.emotions.heads.base import Embedder, Head, HeadOutput
+from pipeline.emotions.heads.recurrent import recurrent
 from pipeline.nn.batching import Batch
-from pipeline.nn.layers import MaskedLSTM, gather, masked_mean, masked_softmax, weighted_sum
+from pipeline.nn.layers import gather, masked_mean, masked_softmax, weighted_sum
 
 
 class BilinearAttention(nn.Module):
@@ -35,7 +36,8 @@ class IAN(Head):
         logits = W tanh(W_l [sum alpha c; sum beta t] + b_l) + b
 
     Deviations: the context is the whole text, target included; the non-linear layer keeps the size of one state and
-    a linear one follows it (the paper goes to the classes at once); dropout between the two.
+    a linear one follows it (the paper goes to the classes at once); dropout between the two. The paper's
+    LSTMs have one layer and read forwards.
 
     Inputs: ``mask`` (batch, seq_len), ``target`` (batch, target_len). Output: logits (batch, n_classes).
     """
@@ -44,8 +46,8 @@ class IAN(Head):
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)
-        self.context_lstm = MaskedLSTM(embedder.dim, config.hidden_dim)
-        self.target_lstm = MaskedLSTM(embedder.dim, config.hidden_dim)
+        self.context_lstm = recurrent(embedder.dim, config)
+        self.target_lstm = recurrent(embedder.dim, config)
         hidden = self.context_lstm.dim
         self.context_attention = BilinearAttention(hidden)
         self.target_attention = BilinearAttention(hidden)

@@ -6,8 +6,8 @@ from torch import nn
 
 from pipeline.config import HeadConfig
 from pipeline.emotions.heads.base import Embedder, Head, HeadOutput
+from pipeline.emotions.heads.recurrent import recurrent
 from pipeline.nn.batching import Batch
-from pipeline.nn.layers import MaskedLSTM
 
 
 class LSTM(Head):
@@ -18,7 +18,8 @@ class LSTM(Head):
         h_1 ... h_n = LSTM(w_1 ... w_n)      logits = W h_n + b
 
     Deviation: dropout before the last layer. The head reads no target, but an embedder that marks mentions
-    (``TokenEmbedding``) lets it see where they are, which the paper's word vectors do not.
+    (``TokenEmbedding``) lets it see where they are, which the paper's word vectors do not. The paper's LSTM has one
+    layer and reads forwards.
 
     Inputs: ``mask`` (batch, seq_len). Output: logits (batch, n_classes).
     """
@@ -27,7 +28,7 @@ class LSTM(Head):
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)
-        self.lstm = MaskedLSTM(embedder.dim, config.hidden_dim)
+        self.lstm = recurrent(embedder.dim, config)
         self.dropout = nn.Dropout(config.dropout)
         self.classify = nn.Linear(self.lstm.dim, n_classes)
 

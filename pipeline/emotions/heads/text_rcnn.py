@@ -9,7 +9,7 @@ from torch.nn import functional
 from pipeline.config import HeadConfig
 from pipeline.emotions.heads.base import Embedder, Head, HeadOutput
 from pipeline.nn.batching import Batch
-from pipeline.nn.layers import MaskedLSTM, masked_max
+from pipeline.nn.layers import MaskedRNN, masked_max
 
 
 class TextRCNN(Head):
@@ -19,8 +19,10 @@ class TextRCNN(Head):
 
         y_i = tanh(W_2 [l_i; e_i; r_i] + b_2)      logits = W_4 max_i y_i + b_4
 
-    Deviations: l and r are states of LSTMs, where the paper's recurrence is a plain one, and start from zero, where
-    the paper learns the first; dropout before the last layer.
+    ``head.cell`` plain is the paper's recurrence, l_i = f(W_l l_{i-1} + W_sl e_{i-1}), its equations 1 and 2, with tanh
+    for f and a bias. Deviations: by default l and r are states of LSTMs; they start from zero, where the paper learns
+    the first; dropout before the last layer. One layer each way, whatever ``head.recurrent_layers`` says: above it,
+    what was read left of a token would know what stands right of it.
 
     Inputs: ``mask`` (batch, seq_len). Output: logits (batch, n_classes).
     """
@@ -29,7 +31,7 @@ class TextRCNN(Head):
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)
-        self.lstm = MaskedLSTM(embedder.dim, config.hidden_dim, bidirectional=True)
+        self.lstm = MaskedRNN(embedder.dim, config.hidden_dim, cell=config.cell, bidirectional=True)
         self.mix = nn.Linear(self.lstm.dim + embedder.dim, config.hidden_dim)
         self.dropout = nn.Dropout(config.dropout)
         self.classify = nn.Linear(config.hidden_dim, n_classes)

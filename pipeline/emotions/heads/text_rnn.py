@@ -6,8 +6,8 @@ from torch import nn
 
 from pipeline.config import HeadConfig
 from pipeline.emotions.heads.base import Embedder, Head, HeadOutput
+from pipeline.emotions.heads.recurrent import recurrent
 from pipeline.nn.batching import Batch
-from pipeline.nn.layers import MaskedLSTM
 
 
 class TextRNN(Head):
@@ -17,7 +17,8 @@ class TextRNN(Head):
 
         h_i = LSTM(x_i, h_{i-1})      g_i = LSTM'(x_i, g_{i+1})      logits = W [h_n; g_1] + b
 
-    Deviations: both directions, as usual since, where the paper reads forwards only; dropout before the last layer.
+    Deviations: both directions, as usual since, where the paper reads forwards only (``head.directions`` one); dropout
+    before the last layer. The paper's cell is the LSTM, in one layer.
 
     Inputs: ``mask`` (batch, seq_len). Output: logits (batch, n_classes).
     """
@@ -26,7 +27,7 @@ class TextRNN(Head):
 
     def __init__(self, embedder: Embedder, config: HeadConfig, *, n_classes: int = 3) -> None:
         super().__init__(embedder, config, n_classes=n_classes)
-        self.lstm = MaskedLSTM(embedder.dim, config.hidden_dim, bidirectional=True)
+        self.lstm = recurrent(embedder.dim, config, cell=config.cell, both=True)
         self.dropout = nn.Dropout(config.dropout)
         self.classify = nn.Linear(self.lstm.dim, n_classes)
 

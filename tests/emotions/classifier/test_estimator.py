@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,3 +90,22 @@ def test_labels_must_be_classes() -> None:
         HeadClassifier("ian", CONFIG, classes=CLASSES).fit(examples(2)[0], ["香", "酸"])
     with pytest.raises(DataError, match="no example"):
         HeadClassifier("ian", CONFIG, classes=CLASSES).fit([], [])
+
+
+@pytest.mark.parametrize("options", [{"aspect": "table"}, {"af_normalise": "batch"}])
+def test_what_a_head_learns_beside_its_network_is_saved(options: dict[str, str], tmp_path: Path) -> None:
+    """The names of its aspects, and the running averages."""
+    config = replace(CONFIG, head=replace(CONFIG.head, **options))
+    name = "at_lstm" if "aspect" in options else "af_lstm"
+    items, labels = examples(32)
+    items = [replace(item, name="松果" if i % 2 else f"松果{i}") for i, item in enumerate(items)]
+    head = HeadClassifier(name, config, classes=CLASSES, seed=1).fit(items, labels)
+    head.save(tmp_path)
+    loaded = HeadClassifier(name, config, classes=CLASSES).load(tmp_path)
+    np.testing.assert_array_equal(loaded.predict_proba(items), head.predict_proba(items))
+    assert (tmp_path / "aspects.json").exists() == ("aspect" in options)
+    if "aspect" in options:
+        assert loaded.aspects_.tokens == ["松果"]  # the others came once
+        (tmp_path / "aspects.json").unlink()
+        with pytest.raises(ArtifactError, match=r"aspects\.json"):
+            HeadClassifier(name, config, classes=CLASSES).load(tmp_path)

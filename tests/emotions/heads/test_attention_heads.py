@@ -8,9 +8,10 @@ import torch
 from pipeline.config import HeadConfig
 from pipeline.emotions.heads.at_lstm import ATLSTM
 from pipeline.emotions.heads.atae_lstm import ATAELSTM
+from pipeline.emotions.heads.target_attention import ConcatenatedAttention, TargetAttention
 from pipeline.nn.batching import BatchLoader
-from pipeline.nn.layers import TargetAttention, TokenEmbedding
-from pipeline.nn.vocab import Vocabulary
+from pipeline.nn.layers import TokenEmbedding
+from pipeline.nn.vocab import UNKNOWN, Vocabulary
 from pipeline.schema import Target
 
 ITEMS = [
@@ -38,18 +39,72 @@ def test_attention_by_hand() -> None:
     torch.testing.assert_close(found, torch.tensor([[0.761594, 0.819109]]), atol=1e-6, rtol=0)
 
 
-def test_target_moves_the_attention_which_the_paper_s_own_equation_would_not_let_it() -> None:
+def test_target_moves_the_attention_but_not_that_of_the_printed_equation() -> None:
     torch.manual_seed(0)
-    attend = TargetAttention(4, 3)
     h, mask = torch.randn(2, 6, 4), torch.ones(2, 6, dtype=torch.bool)
     v, other = torch.randn(2, 2, 3)
-    assert not torch.allclose(attend(h, h[:, -1], v, mask)[1], attend(h, h[:, -1], other, mask)[1], atol=1e-3)
+    added, printed = TargetAttention(4, 3), ConcatenatedAttention(4, 3)
+    assert not torch.allclose(added(h, h[:, -1], v, mask)[1], added(h, h[:, -1], other, mask)[1], atol=1e-3)
+    for found, expected in zip(printed(h, h[:, -1], v, mask), printed(h, h[:, -1], other, mask), strict=True):
+        torch.testing.assert_close(found, expected)
 
-    def as_printed(target: torch.Tensor) -> torch.Tensor:
-        m = torch.tanh(torch.cat([attend.key(h), attend.query(target)[:, None].expand(-1, 6, -1)], dim=-1))
-        return torch.softmax(m @ torch.linspace(-1, 2, 8), dim=1)
 
-    torch.testing.assert_close(as_printed(v), as_printed(other))
+def test_scores_of_the_printed_attention_differ_by_one_number_for_all_tokens() -> None:
+    torch.manual_seed(0)
+    printed = ConcatenatedAttention(4, 3).double()
+    h, v, other = torch.randn(1, 6, 4).double(), torch.randn(1, 3).double(), torch.randn(1, 3).double()
+    scores = [printed.score(torch.tanh(printed.meet(h, target)))[0, :, 0] for target in (v, other)]
+    shift = scores[0] - scores[1]
+    assert shift.abs().min() > 1e-3
+    torch.testing.assert_close(shift, shift[:1].expand(6))
+    first, second = printed.score.weight[0, :4], printed.score.weight[0, 4:]
+    constant = second @ torch.tanh(printed.query.weight @ v[0])
+    torch.testing.assert_close(scores[0], torch.tanh(h[0] @ printed.key.weight.T) @ first + constant)
+
+
+def test_printed_attention_teaches_the_target_nothing() -> None:
+    torch.manual_seed(0)
+    printed = ConcatenatedAttention(4, 3).double()
+    h, v = torch.randn(2, 6, 4).double(), torch.randn(2, 3).double().requires_grad_()
+    out, attention = printed(h, h[:, -1], v, torch.ones(2, 6, dtype=torch.bool))
+    (out.pow(2).sum() + (attention * torch.arange(6)).sum()).backward()
+    gradients = (v.grad, printed.query.weight.grad, printed.score.weight.grad[:, 4:])
+    assert all(gradient.abs().max() < 1e-12 for gradient in gradients)
+    assert printed.score.weight.grad[:, :4].abs().max() > 1e-3
+
+
+@pytest.mark.parametrize(("kind", "sees_target"), [(ATLSTM, False), (ATAELSTM, True)])
+def test_with_the_printed_attention_a_target_counts_only_where_the_lstm_reads_it(
+    kind: type[ATLSTM] | type[ATAELSTM], sees_target: bool
+) -> None:
+    """Of one text, without a mark on the mentions."""
+    items = [Target("雨后松果园开门", 2, 5, "松果园"), Target("雨后松果园开门", 0, 1, "雨")]
+    vocabulary = Vocabulary.build((item.text for item in items), min_count=1)
+    [batch] = BatchLoader(items, vocabulary).epoch()
+    torch.manual_seed(0)
+    embedder = TokenEmbedding(len(vocabulary), 5, marks_target=False)
+    first, second = kind(embedder, HeadConfig(hidden_dim=4, at_attention="concatenated")).eval()(batch)
+    assert torch.allclose(first, second, atol=1e-6) != sees_target
+
+
+@pytest.mark.parametrize("kind", [ATLSTM, ATAELSTM])
+def test_table_gives_a_target_its_vector_whatever_the_context_and_all_unseen_ones_share_one(
+    kind: type[ATLSTM] | type[ATAELSTM],
+) -> None:
+    items = [Target("人人爱茶", 3, 4, name) for name in ("茶", "松果", "松果园", "银杏", "ＴＥＡ", "tea")]
+    vocabulary = Vocabulary.build((item.text for item in items), min_count=1)
+    aspects = Vocabulary(["茶", "松果", "tea"])
+    [batch] = BatchLoader(items, vocabulary, aspects=aspects).epoch()
+    assert batch.aspects.tolist() == [2, 3, UNKNOWN, UNKNOWN, 4, 4]
+    torch.manual_seed(0)
+    config = HeadConfig(hidden_dim=4, aspect="table")
+    head = kind(TokenEmbedding(len(vocabulary), 5), config, n_aspects=len(aspects)).eval()
+    assert not head.aspects.weight[UNKNOWN].any()
+    tea, pine, *unseen, wide, narrow = head(batch)
+    assert torch.equal(*unseen)
+    assert torch.equal(wide, narrow)
+    assert not torch.allclose(tea, pine, atol=1e-5)
+    assert not torch.allclose(tea, unseen[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("kind", [ATLSTM, ATAELSTM])
