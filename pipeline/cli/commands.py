@@ -81,6 +81,10 @@ def train(
     With --resume the run's files and options need not be given again; other options are refused, but for workers. With
     --resume and --train all of them count as given now: stages whose options and data are the same are kept.
 
+    Emotions: --set sentiment.members=[ian,af_lstm] names the models that are trained and measured (tfidf, tfidf_words,
+    tfidf_nb, any head); --set sentiment.choose=ian+af_lstm those that answer. By default that is what is best
+    out-of-fold. majority, the baseline, is measured too, and answers only if it is named. --dry-run says which.
+
     With --engine ray candidates and features are found on Ray; models are trained on this machine.
 
     Example: python run.py train --train data/sample/train.jsonl --preset tiny --run first

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pipeline.config.checks import check_ranges, option, require
 from pipeline.config.training import EncoderConfig
+from pipeline.errors import ConfigError
+
+BASELINE = "majority"
+"""The member that answers with the most frequent emotion."""
+AUTO = "auto"
+"""In ``sentiment.choose``: what is best out-of-fold."""
+AND = "+"
+"""Joins the names of members whose probabilities are averaged."""
 
 
 @dataclass
@@ -81,11 +90,13 @@ class SentimentConfig:
     """Stage two: the emotion toward a chosen entity."""
 
     members: list[str] = field(default_factory=lambda: ["tfidf", "tfidf_words", "tfidf_nb"])
-    """Models trained and measured out-of-fold: ``majority``, ``tfidf``, ``tfidf_words``, ``tfidf_nb`` or any registered
-    head."""
-    choose: str = "auto"
-    """``auto`` predicts with the members (alone or averaged) of the best out-of-fold accuracy;
-    otherwise one member, or several joined by ``+``."""
+    """Models that are trained and measured out-of-fold: ``tfidf``, ``tfidf_words``, ``tfidf_nb`` (linear, on n-grams of
+    characters, of words, and on those of characters scaled by naive Bayes), any head of ``pipeline.registry.HEADS``
+    (``ian``, ``af_lstm``, ``pair`` ...), or ``majority``, the baseline, which is measured in any case."""
+    choose: str = AUTO
+    """What answers: a member, several joined by ``+`` (their average, weighted by likelihood), or ``auto``: whichever
+    has the best out-of-fold accuracy, a member alone or the average of all. ``majority`` answers only if it is named
+    here, or is the only member."""
     transfer: list[str] = field(default_factory=list)
     """Files of other labelled rows, JSON lines of text, target and polarity, or articles. Every head learns from them
     first, and goes on from there with the articles. Texts that are training articles themselves are left out."""
@@ -101,6 +112,18 @@ class SentimentConfig:
         require(bool(self.members), "sentiment.members must name at least one model")
         repeated = {name for name in self.members if self.members.count(name) > 1}
         require(not repeated, f"sentiment.members repeats {', '.join(sorted(repeated))}")
-        if self.choose != "auto":
-            unknown = [name for name in self.choose.split("+") if name not in self.members]
-            require(not unknown, f"sentiment.choose names {', '.join(unknown)}, not in members {self.members}")
+        self._check_choose()
+
+    def _check_choose(self) -> None:
+        if self.choose == AUTO:
+            return
+        names, known = self.choose.split(AND), list(dict.fromkeys([*self.members, BASELINE]))
+        where = f"sentiment.choose={self.choose}"
+        require(all(names), f"{where}: want {AUTO}, a member, or members joined by {AND}, as in {AND.join(known)}")
+        for name in names:
+            if name not in known:
+                near = difflib.get_close_matches(name, [*known, AUTO], n=1)
+                hint = f"did you mean {near[0]!r}?" if near else "add it to sentiment.members, or choose one of them"
+                raise ConfigError(f"{where}: {name!r} is none of sentiment.members ({', '.join(known)})", hint=hint)
+        repeated = {name for name in names if names.count(name) > 1}
+        require(not repeated, f"{where}: repeats {', '.join(sorted(repeated))}")

@@ -10,6 +10,7 @@ from typing import Any
 from pipeline.config import Config, EncoderConfig
 from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import ReadReport, iter_articles, read_training
+from pipeline.emotions.sentiment import choice
 from pipeline.nn.encoders import encoder_folder, restore_encoder
 from pipeline.nn.encoders.fine_tune import keep_lowest
 from pipeline.registry import HEADS, resolve
@@ -50,6 +51,8 @@ class TrainingPlan:
     fold_sizes: tuple[int, ...]
     dictionary: str
     stages: tuple[str, ...]
+    emotions: tuple[str, ...]
+    """What tells emotions, and how it is chosen."""
     encoders: tuple[EncoderWork, ...]
 
     def lines(self) -> list[str]:
@@ -59,6 +62,7 @@ class TrainingPlan:
             f"folds: {len(self.fold_sizes)} of {', '.join(map(str, self.fold_sizes))} articles",
             f"dictionary: {self.dictionary}",
             f"stages: {', '.join(self.stages)}",
+            *self.emotions,
         ]
         found += [
             f"{work.stage}: {work.encoder}, {work.n_parameters / 1e6:.1f} million parameters, "
@@ -99,8 +103,16 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
         fold_sizes=tuple(sizes[fold] for fold in range(config.n_folds)),
         dictionary=str(dictionary_path(config.candidates) or "none"),
         stages=tuple(stage for stage, is_wanted in wanted.items() if is_wanted),
+        emotions=tuple(_emotion_plan(config, parts)),
         encoders=tuple(_encoder_work(config, parts, articles)),
     )
+
+
+def _emotion_plan(config: Config, parts: StageSet) -> list[str]:
+    if not parts.sentiment:
+        return ["emotions are answered by: the votes of the joint tagger"]
+    lines = choice.plan(config.sentiment)
+    return [*lines[:-1], f"{lines[-1]}, averaged with the votes of the joint tagger"] if parts.joint else lines
 
 
 def _encoder_work(config: Config, parts: StageSet, articles: Sequence[Article]) -> Iterator[EncoderWork]:

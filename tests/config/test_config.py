@@ -200,14 +200,32 @@ def test_mistakes_in_an_override_name_it(override: str, message: str) -> None:
         ("training.warmup_fraction=2", "training.warmup_fraction must"),
         ("sentiment.members=[]", "sentiment.members must name at least one model"),
         ("sentiment.members=[ian,tfidf,ian]", "sentiment.members repeats ian"),
-        ("sentiment.choose=majority", "sentiment.choose names majority, not in members"),
-        ("sentiment.choose=tfidf+nix", "sentiment.choose names nix, not in members"),
+        ("sentiment.choose=ian", r"sentiment.choose=ian: 'ian' is none of sentiment.members \(tfidf, .*, majority\)"),
+        ("sentiment.choose=tfidf+nix", "sentiment.choose=tfidf.nix: 'nix' is none of sentiment.members"),
+        ("sentiment.choose=tfidf+", r"sentiment.choose=tfidf\+: want auto, a member, or members joined by \+"),
+        ("sentiment.choose=tfidf+tfidf", r"sentiment.choose=tfidf\+tfidf: repeats tfidf"),
+        ("sentiment.choose=auto+tfidf", "'auto' is none of sentiment.members"),
         ("sentiment.dev_fraction=0.9", "sentiment.dev_fraction must"),
     ],
 )
 def test_values_out_of_range_name_the_key(override: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         load_config(overrides=[override])
+
+
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [
+        ("tfidf+tfdif_nb", "did you mean 'tfidf_nb'?"),
+        ("atuo", "did you mean 'auto'?"),
+        ("ian", "add it to sentiment.members, or choose one of them"),
+    ],
+)
+def test_a_misspelt_choice_gets_the_nearest_member(value: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(overrides=[f"sentiment.choose={value}"])
+    assert caught.value.hint == hint
+    assert load_config(overrides=["sentiment.choose=majority+tfidf"]).sentiment.choose == "majority+tfidf"
 
 
 # --- as stored with a run

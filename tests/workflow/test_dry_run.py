@@ -54,9 +54,29 @@ def test_work_of_each_encoder_worked_by_hand(tiny_data: Path, encoder: str) -> N
     assert (pair.stage, pair.tokens) == ("sentiment pair", plan.n_entities * 80 * 3)
 
 
+@pytest.mark.parametrize(
+    ("overrides", "told"),
+    [
+        (["sentiment.choose=tfidf+ian"], ["emotions are answered by: tfidf+ian (sentiment.choose)"]),
+        (["mode=joint", "tagger.name=lstm"], ["emotions are answered by: the votes of the joint tagger"]),
+        (
+            ["mode=fused", "tagger.name=lstm", "sentiment.members=[ian]"],
+            [
+                "emotion members: ian; majority is measured beside them",
+                "emotions are answered by: ian, averaged with the votes of the joint tagger",
+            ],
+        ),
+    ],
+)
+def test_the_plan_names_what_tells_emotions(tiny_data: Path, overrides: list[str], told: list[str]) -> None:
+    lines = [line for line in plan_training(request(tiny_data, *overrides)).lines() if line.startswith("emotion")]
+    assert lines[-len(told) :] == told
+
+
 def test_what_would_stop_training_stops_the_plan(tiny_data: Path) -> None:
-    with pytest.raises(ConfigError, match="unknown sentiment member"):
+    with pytest.raises(ConfigError, match=r"unknown sentiment member 'tfidff' \(have: majority, tfidf, ") as caught:
         plan_training(request(tiny_data, "sentiment.members=[tfidff]"))
+    assert caught.value.hint == "did you mean 'tfidf'?"
     with pytest.raises(ArtifactError, match="no such folder"):
         plan_training(request(tiny_data, "tagger.name=bert", "tagger.encoder=/no/such"))
 

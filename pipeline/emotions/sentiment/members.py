@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config
+from pipeline.config.emotions import BASELINE
 from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, one_hot
 from pipeline.errors import ArtifactError
@@ -140,7 +141,7 @@ def build_member(
     Raises:
         ConfigError: no such member.
     """
-    if name == "majority":
+    if name == BASELINE:
         return Majority()
     if name in LINEAR:
         from pipeline.emotions.sentiment.linear import (  # sklearn, and torch below, import slowly
@@ -159,7 +160,7 @@ def build_member(
 
         classes = [emotion.value for emotion in EMOTIONS]
         return HeadClassifier(name, config, classes=classes, seed=seed, log=log, start=start, shared=shared)
-    raise unknown_name("sentiment member", name, {"majority": "", **dict.fromkeys(LINEAR, ""), **HEADS})
+    raise unknown_name("sentiment member", name, {BASELINE: "", **dict.fromkeys(LINEAR, ""), **HEADS})
 
 
 def check_member(name: str, config: Config) -> None:

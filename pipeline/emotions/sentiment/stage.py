@@ -17,6 +17,8 @@ from safetensors import SafetensorError
 
 from pipeline.artifacts import StageTimer, atomic_write_json, read_json
 from pipeline.config import Config
+from pipeline.config.emotions import AND
+from pipeline.emotions.sentiment.choice import best_row, contenders, measured, no_better, table_rows
 from pipeline.emotions.sentiment.contexts import WeightedSpan, gold_emotions
 from pipeline.emotions.sentiment.members import Attentive, Member, build_member
 from pipeline.emotions.sentiment.order import ORDER, check_order
@@ -36,21 +38,17 @@ logger = logging.getLogger(__name__)
 STATE = "stage.json"
 PLACE = re.compile(rf"{MODEL}|(?:{FOLDS}/)?[0-9]+", re.ASCII)
 """Folder of a model in that of its member; runs of before 0.2.0 have their fold models beside each other."""
-AND = "+"
-"""Joins the names of members whose probabilities are averaged."""
 ENCODER = "encoder"
 """Folder of the frozen encoder that all heads read, kept once."""
-BASELINE = "majority"
-"""Is always measured, so that the table shows what the others gain."""
 
 
 class SentimentStage:
     """The emotion toward each target.
 
     ``fit`` trains every member over the same folds, calibrates its out-of-fold probabilities by one temperature, and
-    chooses what predicts. A member that stops early predicts by the average of its fold models,
-    any other by one model fitted on all examples. In an average each member has the weight that makes the gold
-    emotions likeliest out-of-fold.
+    chooses what predicts: the best of those that may answer (``contenders``). A member that stops early predicts by the
+    average of its fold models, any other by one model fitted on all examples. In an average each member has the weight
+    that makes the gold emotions likeliest out-of-fold.
 
     Learnt: ``table_``, the scores of each member and of the averages; ``chosen_``, the row that predicts;
     ``weights_``, of its members; ``oof_``, its out-of-fold probabilities with the examples' news_id, name, gold
@@ -88,7 +86,7 @@ class SentimentStage:
         probs: dict[str, Probs] = {}
         seconds: dict[str, float] = {}
         self.temperatures_: dict[str, float] = {}
-        for name in dict.fromkeys([BASELINE, *self.config.sentiment.members]):
+        for name in measured(self.config.sentiment):
             with StageTimer() as timer:
                 trainings[name] = self._training(name, examples, fold_of, others, folder / name)
                 raw = self._train(trainings[name], examples, fold_of, folder / name, final=self._is_sure(name))
@@ -98,14 +96,17 @@ class SentimentStage:
         self.table_: list[Scores] = []
         weights: dict[str, list[float]] = {}
         averages: dict[str, Probs] = {}
-        for row in self._rows():
+        for row in table_rows(self.config.sentiment):
             of_members = [probs[name] for name in row.split(AND)]
             weights[row] = mixture_weights(of_members, gold).tolist()
             averages[row] = average = np.average(of_members, axis=0, weights=weights[row])
             scores = Scores.of(row, average, gold, seconds=sum(seconds[name] for name in row.split(AND)))
             logger.info("emotion, out-of-fold: %s accuracy %.4f macro-F1 %.4f", row, scores.accuracy, scores.macro_f1)
             self.table_.append(scores)
-        self.chosen_ = self._choose()
+        answers = best_row(self.table_, contenders(self.config.sentiment))
+        if warning := no_better(answers, self.table_[0], n_examples=len(examples)):
+            logger.warning("%s", warning)
+        self.chosen_ = answers.member
         self.weights_ = weights[self.chosen_]
         self.oof_ = _oof_table(examples, averages[self.chosen_], fold_of)
         places: dict[str, list[str]] = {}
@@ -206,19 +207,6 @@ class SentimentStage:
         """Tell whether a member's model on all examples is wanted whatever the figures say."""
         chosen = self.config.sentiment.choose.split(AND)
         return name in chosen and not build_member(name, self.config).stops_early
-
-    def _rows(self) -> list[str]:
-        """Name the rows of the table: each member, the average of all, and what the configuration asks for."""
-        options = self.config.sentiment
-        real = [name for name in options.members if name != BASELINE]
-        averages = [AND.join(real)] if len(real) > 1 else []
-        asked = [options.choose] if options.choose != "auto" else []
-        return list(dict.fromkeys([BASELINE, *real, *averages, *asked]))
-
-    def _choose(self) -> str:
-        if self.config.sentiment.choose != "auto":
-            return self.config.sentiment.choose
-        return max(self.table_, key=lambda scores: scores.accuracy).member  # the first of equals
 
 
 def _check_state(chosen: Any, places: Any, weights: Any, temperatures: Any) -> None:
