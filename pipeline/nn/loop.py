@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -81,7 +82,8 @@ def train(
         parameters: groups with options of their own, as the optimiser takes them; None trains all alike.
 
     Raises:
-        ConfigError: an epoch has fewer batches than there are processes.
+        ConfigError: an epoch has fewer batches than there are processes, or than make one step; or the loss of an epoch
+            is not finite.
     """
     started = time.perf_counter()
     accelerator = Accelerator(
@@ -107,6 +109,11 @@ def train(
     best: tuple[float, dict[str, Any]] | None = None
     step = stale = 0
     try:
+        if 0 < n_batches < config.accumulate_batches:
+            raise ConfigError(
+                f"accumulate_batches={config.accumulate_batches} is more than the {n_batches} batch(es) of an epoch",
+                hint="lower accumulate_batches or batch_size of what is trained",
+            )
         for epoch in range(config.max_epochs):
             network.train()
             total = 0.0
@@ -123,6 +130,12 @@ def train(
                     schedule.step()
                     step += 1
                 total += value.item()
+            mean = _mean(total / max(1, n_batches), accelerator)
+            if not math.isfinite(mean):  # alike in all processes, so that none waits for the others
+                raise ConfigError(
+                    f"the loss of epoch {epoch + 1} is not finite ({mean})",
+                    hint="lower the learning rate, or set mixed_precision to no, for what is trained",
+                )
             network.eval()
             with torch.no_grad():
                 # Not the network: wrapped for several processes, it would wait for the others.
@@ -135,7 +148,7 @@ def train(
             yield EpochReport(
                 epoch=epoch,
                 step=step,
-                loss=_mean(total / max(1, n_batches), accelerator),
+                loss=mean,
                 learning_rate=float(schedule.get_last_lr()[0]),
                 figure=figure,
                 is_best=is_best,

@@ -12,6 +12,7 @@ from accelerate.state import AcceleratorState, PartialState
 from torch import Tensor, nn
 
 from pipeline.config import TrainingConfig
+from pipeline.errors import ConfigError
 from pipeline.nn.loop import emulates_bf16, in_bf16, one_thread, train, warmup_then_linear
 from pipeline.runtime.epoch_log import EpochReport, JsonLinesLog
 
@@ -131,6 +132,37 @@ def test_gradients_are_clipped(max_grad_norm: float, stands_still: bool) -> None
     arguments = {"loss": squared_error, "evaluate": None, "config": config, "seed": 1, "parameters": groups}
     list(train(model, Line(), **arguments))
     assert (abs(model.weight.item() - before) < 1e-5) is stands_still
+
+
+@pytest.mark.parametrize(("accumulate", "n_steps"), [(1, 8), (3, 2), (4, 2)])
+def test_batches_are_added_up_for_a_step(accumulate: int, n_steps: int) -> None:
+    reports = list(run(linear(), lambda _: 0.0, max_epochs=2, patience=9, accumulate_batches=accumulate))
+    assert reports[-1].step == n_steps
+
+
+def test_more_batches_for_a_step_than_an_epoch_has_are_refused() -> None:
+    with pytest.raises(ConfigError, match=r"accumulate_batches=5 is more than the 4 batch\(es\) of an epoch"):
+        next(run(linear(), lambda _: 0.0, accumulate_batches=5))
+    assert not AcceleratorState._shared_state
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_loss_that_is_not_finite_ends_training_at_the_best_epoch(value: float) -> None:
+    model, weights = linear(), []
+    batches = iter([1.0] * 4 + [1.0, value, 1.0, 1.0])
+
+    def loss(network: nn.Module, batch: Points) -> Tensor:
+        return squared_error(network, batch) * next(batches)
+
+    def evaluate(network: nn.Module) -> float:
+        weights.append(network.weight.item())
+        return 0.0
+
+    config = TrainingConfig(max_epochs=3, learning_rate=0.3)
+    with pytest.raises(ConfigError, match=r"the loss of epoch 2 is not finite \((nan|inf)\)"):
+        list(train(model, Line(), loss=loss, evaluate=evaluate, config=config, seed=1))
+    assert [model.weight.item()] == weights
+    assert not AcceleratorState._shared_state
 
 
 def test_learning_rate_rises_then_falls_to_zero() -> None:
