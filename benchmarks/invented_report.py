@@ -25,9 +25,9 @@ def share(value: float, half: float = 0.03) -> dict[str, float]:
     return {"value": value, "low": max(0.0, value - half), "high": min(1.0, value + half)}
 
 
-def ladder_row(key: str, score: float, cost: float | None, *, interval: bool = True) -> dict[str, Any]:
+def ladder_row(key: str, score: float, cost: float | None) -> dict[str, Any]:
     """Return a row of the ladder with this score."""
-    figure = share(score) if interval else {"value": score, "low": None, "high": None}
+    figure = share(score)
     return {
         "key": key,
         "entity_f1": {**figure, "value": min(1.0, score + 0.09)},
@@ -63,7 +63,6 @@ def figures(n_articles: int = 120) -> dict[str, Any]:
             ladder_row("perfect_candidates+perfect_ranking+perfect_number+perfect_emotion", 1.0, 49.3),
             ladder_row("random", 0.031, None),
             ladder_row("most_frequent", 0.262, None),
-            ladder_row("human", 0.605, None, interval=False),
         ],
         "attribution": {
             "missed": missed,

@@ -43,6 +43,12 @@ def report(
             "--train", help="Those files, where they are not where the run's command had them.", metavar="FILE"
         ),
     ] = None,
+    human_agreement: Annotated[
+        bool,
+        typer.Option(
+            "--human-agreement", help="Also show how far two people agree: known of the competition's articles only."
+        ),
+    ] = False,
     limit: Limit = None,
     workers: Workers = None,
     skip_bad_rows: SkipBadRows = False,
@@ -52,7 +58,14 @@ def report(
     Example: python run.py report --run first --gold data/sample/test.jsonl --out report
     """
     curve = (train_files or []) if learning_curve else None
-    folder = write_report(run, gold, out, lang, curve=curve, limit=limit, workers=workers, skip_bad_rows=skip_bad_rows)
+    folder = write_report(
+        *(run, gold, out, lang),
+        curve=curve,
+        human_agreement=human_agreement,
+        limit=limit,
+        workers=workers,
+        skip_bad_rows=skip_bad_rows,
+    )
     say(report_paths(folder))
 
 
@@ -63,6 +76,7 @@ def write_report(
     lang: Lang = Lang.EN,
     *,
     curve: list[Path] | None = None,
+    human_agreement: bool = False,
     limit: int | None = None,
     workers: int | None = None,
     skip_bad_rows: bool = False,
@@ -92,7 +106,13 @@ def write_report(
 
     n_workers = workers or load_run_config(run.config).workers
     files = None if curve is None else training_files(run, curve)  # what is wrong with them is found now
-    built = build_report(run, articles, workers=n_workers, gold_path=str(gold), lang=lang.value)
+    built = build_report(
+        *(run, articles),
+        workers=n_workers,
+        gold_path=str(gold),
+        lang=lang.value,
+        human_agreement=human_agreement,
+    )
     if files is not None:
         built.figures["learning_curve"] = learning_curve(run, files, articles, workers=n_workers)
     with errors_table(folder / "errors.csv", built.views) as views:

@@ -23,7 +23,7 @@ from pipeline.report.attribution import Attribution, reasons
 from pipeline.report.curves import Top, recall_at_k, threshold_curve
 from pipeline.report.emotion import emotion_figures
 from pipeline.report.figures import Figure, figure
-from pipeline.report.ladder import article_scores, ladder
+from pipeline.report.ladder import article_scores, human_row, ladder
 from pipeline.report.outcome import Outcome, answered, gold_entities, outcome_of
 from pipeline.report.slices import Facts, KnownNames, facts_of, slice_rows
 from pipeline.report.spool import Spool
@@ -188,7 +188,13 @@ def _analyse_chunk(analyst: Analyst, chunk: list[Article]) -> list[tuple[Article
 
 
 def build_report(
-    run: RunFolder, gold: Sequence[Article], *, workers: int, gold_path: str = "", lang: str = "en"
+    run: RunFolder,
+    gold: Sequence[Article],
+    *,
+    workers: int,
+    gold_path: str = "",
+    lang: str = "en",
+    human_agreement: bool = False,
 ) -> Report:
     """Report on a run.
 
@@ -198,6 +204,7 @@ def build_report(
         workers: processes.
         gold_path: is told in the report.
         lang: language of the page, "en" or "zh".
+        human_agreement: add how far two people agree, which is known of the competition's articles alone.
 
     Raises:
         ArtifactError: a model cannot be loaded.
@@ -233,6 +240,8 @@ def build_report(
         **_figures(records, topic),
         "learning_curve": None,
     }
+    if human_agreement:
+        figures["ladder"].append(human_row())
     return Report(figures, spool, topic, [record.facts for record in records])
 
 

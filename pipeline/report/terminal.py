@@ -27,6 +27,7 @@ def ladder_text(figures: Mapping[str, Any]) -> str:
             values = f"{row['entity_f1']['value']:>10.4f}{row['emotion_f1']['value']:>10.4f}{score['value']:>8.4f}"
             lost = "" if cost is None else f"{round(cost, 1) + 0.0:>11.1f}"  # not -0.0
             lines.append(f"{row['key']:<24}{values}   {bounds:<18}{lost}".rstrip())
+    lines += [f"{row['key']}: {row['source']}" for row in figures["ladder"] if row.get("source")]
     found = figures["attribution"]
     rows = [("gold entities", found["n_gold"]), ("missed", found["n_missed"])]
     rows += [(f"  {reason}", count) for reason, count in found["missed"].items()]

@@ -22,6 +22,8 @@ def test_report_writes_one_folder(cli: Cli, tiny_run: TinyRun, tiny_data: Path, 
     assert figures["gold"]["n_articles"] == 8
     assert figures["lang"] == "zh"
     assert figures["learning_curve"] is None
+    assert "human" not in {row["key"] for row in figures["ladder"]}
+    assert "human" not in done.out
     assert f"{figures['summary']['score']['value']:.4f}" in done.out
     assert done.out.splitlines()[-3:] == [
         "page: found/index.html",
@@ -44,9 +46,11 @@ def test_the_report_of_a_run_lies_in_it_and_leaves_it_usable(
     cli: Cli, tiny_run: TinyRun, tiny_data: Path, tmp_path: Path
 ) -> None:
     tiny_run.copy_to(tmp_path)
-    done = cli.run("report", "--gold", tiny_data / "test.jsonl", "--limit", 2, cwd=tmp_path)
+    done = cli.run("report", "--gold", tiny_data / "test.jsonl", "--limit", 2, "--human-agreement", cwd=tmp_path)
     assert done.code == 0, done.err
+    assert "human: two people's labels of the same articles: 17 pairs" in done.out
     (report,) = tmp_path.glob("models/*/report/report.json")
+    assert json.loads(report.read_bytes())["ladder"][-1]["score"]["value"] == 0.605
     RunFolder.load(report.parents[1])
 
 

@@ -13,7 +13,7 @@ from pipeline.report import Report, build_report
 from pipeline.report.attribution import REASONS
 from pipeline.report.build import Analyst, explain_article, training_shares
 from pipeline.report.curves import ALL
-from pipeline.report.ladder import HUMAN, ROWS
+from pipeline.report.ladder import ROWS
 from pipeline.report.slices import ENTITY_SLICES
 from pipeline.schema import Article, Entity
 from pipeline.submission import clean_names
@@ -56,7 +56,7 @@ def test_the_figures_are_those_of_the_contract(report: Report, run: RunFolder, g
         "n_articles": len(gold),
         "n_gold": sum(len(article.entities or ()) for article in gold),
     }
-    assert [row["key"] for row in figures["ladder"]] == [*ROWS, HUMAN]
+    assert [row["key"] for row in figures["ladder"]] == [*ROWS]
     assert {row["slice"] for row in figures["slices"]} == {*OF_ARTICLES, *ENTITY_SLICES}
     assert figures["emotion"]["gold_targets"]["n"] == figures["gold"]["n_gold"]
     assert figures["emotion"]["predicted_targets"]["n"] == figures["attribution"]["n_hits"]

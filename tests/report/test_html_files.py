@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from benchmarks.invented_report import figures, view, views
 from pipeline.errors import ConfigError
 from pipeline.report.html import data_files, explain_html, write_html
 from pipeline.report.html.data_files import FLAGS, index_row, rounded
+from pipeline.report.html.texts import texts
+from pipeline.report.ladder import human_row
 
 
 def read(path: Path) -> Any:
@@ -124,6 +127,16 @@ def test_pages_need_no_network_and_allow_only_their_own_script(lang: str, tmp_pa
         assert "default-src 'none'" in policy[1]
         assert "unsafe" not in policy[1]
         assert f'lang="{"zh-CN" if lang == "zh" else "en"}"' in page
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_two_people_are_shown_with_their_source_or_not_at_all(lang: str, tmp_path: Path) -> None:
+    found, words = figures(), texts(lang)
+    for is_shown in (False, True):
+        page = write_html(tmp_path, found, [], lang=lang).read_text(encoding="utf-8")
+        for part in (words["human"], words["human_source"], "60.5 %"):
+            assert (escape(part, quote=False) in page) is is_shown
+        found["ladder"].append(human_row())
 
 
 def test_figures_may_lack_intervals_costs_and_curves(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from pipeline.report.ladder import (
     Answer,
     answer,
     article_scores,
+    human_row,
     ladder,
 )
 from pipeline.report.outcome import Outcome, Standing
@@ -149,13 +150,12 @@ def test_ladder_states_means_costs_and_intervals() -> None:
     articles = [EXAMPLE, outcome({"松果": POS}, ranks={"松果": 0}, n_chosen=1)]
     table = np.stack([article_scores(found, SHARES, seed=7, news_id="a") for found in articles])
     rows = {row["key"]: row for row in ladder(table, n_resamples=50)}
-    assert list(rows) == [*ROWS, HUMAN]
+    assert list(rows) == [*ROWS]
     assert rows[REAL]["score"]["value"] == pytest.approx((0.4 + 0 + 2) / 4)
     assert rows[REAL]["cost"] is None
     assert rows[EMOTION]["cost"] == pytest.approx(100 * 0.4 / 4)
     assert rows[EMOTION]["cost_interval"] == {"value": pytest.approx(10), "low": 0, "high": pytest.approx(20)}
     assert rows[f"{RANKING}+{EMOTION}"]["cost"] is None
-    assert rows[HUMAN]["score"] == {"value": 0.605, "low": None, "high": None}
     for row in rows.values():
         if row["score"]["low"] is not None:
             assert row["score"]["low"] <= row["score"]["value"] <= row["score"]["high"]
@@ -167,6 +167,14 @@ def test_the_ladder_is_the_mean_of_its_articles(found: list[Outcome]) -> None:
     for row, column in zip(ladder(table, n_resamples=2), table.mean(axis=0), strict=False):
         assert row["entity_f1"]["value"] == pytest.approx(column[0], abs=1e-6)
         assert row["score"]["value"] == pytest.approx(column.mean(), abs=1e-6)
+
+
+def test_people_agree_as_the_source_has_it() -> None:
+    row = human_row()
+    assert row["key"] == HUMAN
+    assert [row[name]["value"] for name in ("entity_f1", "emotion_f1", "score")] == [0.66, 0.55, 0.605]
+    assert (row["score"]["low"], row["score"]["high"]) == (None, None)
+    assert "17 pairs" in row["source"]
 
 
 def test_every_combination_has_a_row() -> None:

@@ -8,6 +8,7 @@ from pipeline.artifacts import RunFolder
 from pipeline.report import Report
 from pipeline.report.build import explain_article
 from pipeline.report.errors_table import COLUMNS, error_rows, errors_table
+from pipeline.report.ladder import human_row
 from pipeline.report.terminal import article_text, ladder_text
 from pipeline.schema import Article
 from pipeline.submission import read_table
@@ -90,6 +91,14 @@ def test_the_ladder_as_text(report: Report) -> None:
     assert f"{real:.4f}" in next(line for line in text.splitlines() if line.startswith("real "))
     assert f"  ranked_out{report.figures['attribution']['missed']['ranked_out']:>24}" in text
     assert "+perfect" not in text
+    assert "human" not in text
+
+
+def test_two_people_are_shown_with_their_source(report: Report) -> None:
+    row = human_row()
+    text = ladder_text({**report.figures, "ladder": [*report.figures["ladder"], row]})
+    assert f"human: {row['source']}" in text.splitlines()
+    assert "0.6050" in next(line for line in text.splitlines() if line.startswith("human "))
 
 
 def test_an_article_as_text_cannot_command_the_terminal(run: RunFolder) -> None:

@@ -55,6 +55,9 @@ def stages_section(figures: Mapping[str, Any], words: Mapping[str, str]) -> Html
         tag("p", words["ladder_note"], class_="note"),
         _table(columns, main, class_="bars"),
         more if others else None,
+        tag("p", words["human_source"], class_="note")
+        if any(row["key"] == "human" for row in figures["ladder"])
+        else None,
         tag("div", *plots, class_="plots"),
         id="stages",
     )

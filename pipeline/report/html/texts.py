@@ -96,6 +96,12 @@ TEXTS: dict[str, tuple[str, str]] = {
     "random": ("Random candidates", "随机候选"),
     "most_frequent": ("Most frequent candidates", "最高频候选"),
     "human": ("Two people, same articles", "两人标注一致度"),
+    "human_source": (
+        "Two people: 17 articles in the data that the organiser published before the competition are labelled twice "
+        "(sohucampus2019/coreEntityEmotion_baseline, commit d375ce0). It holds for the competition's articles only.",
+        "“两人标注一致度”：主办方在赛前公开的数据里有 17 篇文章被标注了两次"
+        "（sohucampus2019/coreEntityEmotion_baseline，提交 d375ce0）。该数字只适用于比赛数据。",
+    ),
     "scale_random": ("random", "随机"),
     "scale_human": ("people", "人"),
     "gain": ("Gain", "可找回"),
