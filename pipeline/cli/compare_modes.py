@@ -48,14 +48,14 @@ def modes(
     --set tagger.name=lstm
     """
     for path in (*train_files, *([test] if test else [])):
-        if not path.is_file():
+        if not path.exists():
             raise DataError(f"{path}: no such file")
     distinct_outputs(json_file, markdown, inputs=(*train_files, *([test] if test else [])))
     if resume and run is None:
         raise ConfigError("--resume needs --run NAME, the beginning of the names of the runs to go on with")
 
     from pipeline.artifacts import atomic_write_json, atomic_write_text, new_run_name, open_run
-    from pipeline.config import load_config
+    from pipeline.config import config_from_dict, load_config
     from pipeline.workflow.compare_modes.compare import compare_trained, read_data, train_modes
     from pipeline.workflow.train import TrainRequest
 
@@ -67,9 +67,7 @@ def modes(
         base = load_config(preset=preset, file=config, overrides=overrides or [])
         for seed in range(base.seed, base.seed + seeds):
             for mode in names.split(","):
-                options = load_config(
-                    preset=preset, file=config, overrides=[*(overrides or []), f"mode={mode}", f"seed={seed}"]
-                )
+                options = config_from_dict({**base.to_dict(), "mode": mode, "seed": seed})
                 command = ["run.py", *sys.argv[1:]]
                 requests.append(TrainRequest(train_files, options, None, limit, command=command, preset=preset))
         finished = train_modes(requests, MODELS, name=run or new_run_name(f"compare-{preset}"), resume=resume)

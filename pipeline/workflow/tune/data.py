@@ -95,7 +95,7 @@ def load_run_data(run: RunFolder, files: Sequence[Path], *, workers: int | None 
 def _check_files(run: RunFolder, files: Sequence[Path]) -> None:
     trained = run.read_manifest()["data"]
     for path in files:
-        if not path.is_file():
+        if not path.exists():
             raise DataError(f"{path}: no such file")
     listed = ", ".join(f"{part['name']} ({part['rows']} rows)" for part in trained)
     for index, path in enumerate(files):

@@ -73,7 +73,7 @@ def read_space(path: Path, config: Config) -> Space:
     Raises:
         ConfigError: it cannot be read, or names what cannot be searched.
     """
-    if not path.is_file():
+    if not path.exists():
         raise ConfigError(f"{path}: no such file of options to search")
     try:
         content = OmegaConf.to_container(OmegaConf.load(path))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipeline.artifacts import RunFolder, read_json, read_table
+from pipeline.artifacts import RunFolder, inputs_kept, read_json, read_table
 from pipeline.cli import main
 from pipeline.config import Config, JointConfig, RelevanceConfig, TaggerConfig, load_config
 from pipeline.errors import ConfigError, DataError
@@ -26,10 +26,12 @@ from pipeline.workflow.tune.space import (
     Choices,
     make_space,
     option,
+    read_space,
     with_options,
 )
 from tests.support.command_line import Done
 from tests.support.paths import TINY_ARTICLES
+from tests.support.pipes import piped
 
 needs_optuna = pytest.mark.skipif(importlib.util.find_spec("optuna") is None, reason="optuna is not installed")
 TRAIN = TINY_ARTICLES
@@ -247,6 +249,13 @@ def test_other_files_than_those_of_the_training(run: RunFolder, tmp_path: Path) 
     ):
         with pytest.raises(DataError, match=piece):
             load_run_data(run, files)
+
+
+def test_articles_and_space_may_come_from_pipes(run: RunFolder, data: RunData) -> None:
+    with inputs_kept(), piped(TRAIN.read_bytes()) as path:
+        assert load_run_data(run, [path], workers=1).articles == data.articles
+    with piped(b"rerank.num_leaves: {choices: [4, 8]}") as path:
+        assert [*read_space(path, data.config)] == ["rerank.num_leaves"]
 
 
 def command(capsys: pytest.CaptureFixture[str], *arguments: object) -> Done:
