@@ -7,6 +7,7 @@ from pipeline.emotions.sentiment.members import check_member
 from pipeline.entities.relevance import RelevanceStage
 from pipeline.nn.encoders import encoder_folder
 from pipeline.registry import TAGGERS, resolve
+from pipeline.text.dictionary import check_dictionary
 from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.modes import StageSet
 
@@ -16,7 +17,7 @@ def check_models(config: Config) -> None:
 
     Raises:
         ConfigError: there is no such tagger, matcher, member or packaged encoder.
-        DataError: the dictionary, or a file of word vectors, is missing.
+        DataError: the dictionary, or a file of word vectors, is missing or cannot be read.
         ArtifactError: an encoder cannot be had.
     """
     parts = StageSet.of(config)
@@ -24,7 +25,8 @@ def check_models(config: Config) -> None:
         RelevanceStage(config.relevance, seed=config.seed)
     for name in config.sentiment.members:
         check_member(name, config)
-    dictionary_path(config.candidates)
+    if dictionary := dictionary_path(config.candidates):
+        check_dictionary(dictionary, max_chars=config.candidates.max_chars)
     if parts.tagger or parts.joint:
         resolve(TAGGERS, config.tagger.name, kind="tagger")
         if config.tagger.name == "bert":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import DataError
-from pipeline.text.dictionary import MAX_LINE_BYTES, Matcher, has_word_boundaries, read_dictionary
+from pipeline.text.dictionary import MAX_LINE_BYTES, Matcher, check_dictionary, has_word_boundaries, read_dictionary
 
 ALPHABET = "松果ab1 ·"
 names = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=4)
@@ -103,37 +104,47 @@ def test_names_with_an_inner_break_are_left_out(tmp_path: Path) -> None:
     assert read_dictionary(write(tmp_path / "names.txt", "松果<br>云杉\n海棠\n".encode())) == ["海棠"]
 
 
-def test_missing_file(tmp_path: Path) -> None:
+Read = Callable[[Path], object]
+
+
+@pytest.fixture(params=[read_dictionary, check_dictionary])
+def read(request: pytest.FixtureRequest) -> Read:
+    """What reads a dictionary, and what finds beforehand that it cannot be read."""
+    found: Read = request.param
+    return found
+
+
+def test_missing_file(read: Read, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"nowhere\.txt: no such dictionary file"):
-        read_dictionary(tmp_path / "nowhere.txt")
+        read(tmp_path / "nowhere.txt")
 
 
-def test_folder(tmp_path: Path) -> None:
+def test_folder(read: Read, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"cannot be read: .*directory"):
-        read_dictionary(tmp_path)
+        read(tmp_path)
 
 
-def test_not_utf8_names_the_line(tmp_path: Path) -> None:
+def test_not_utf8_names_the_line(read: Read, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"names\.txt:2: not UTF-8 at byte 2"):
-        read_dictionary(write(tmp_path / "names.txt", "松果\nab".encode() + b"\xff\n"))
+        read(write(tmp_path / "names.txt", "松果\nab".encode() + b"\xff\n"))
 
 
-def test_a_line_of_megabytes_is_refused_unread(tmp_path: Path) -> None:
+def test_a_line_of_megabytes_is_refused_unread(read: Read, tmp_path: Path) -> None:
     path = write(tmp_path / "names.txt", "松果\n".encode() + b"x" * (MAX_LINE_BYTES + 1))
     with pytest.raises(DataError, match=rf"names\.txt:2: line of over {MAX_LINE_BYTES} bytes"):
-        read_dictionary(path)
+        read(path)
 
 
 @pytest.mark.parametrize("content", ["", "\n\n", "一\n二\n", "\ufeff"])
-def test_no_usable_name(tmp_path: Path, content: str) -> None:
+def test_no_usable_name(read: Read, tmp_path: Path, content: str) -> None:
     with pytest.raises(DataError, match=r"names\.txt: holds no name of 2 to 20 characters"):
-        read_dictionary(write(tmp_path / "names.txt", content.encode()))
+        read(write(tmp_path / "names.txt", content.encode()))
 
 
-def test_damaged_gzip(tmp_path: Path) -> None:
+def test_damaged_gzip(read: Read, tmp_path: Path) -> None:
     whole = gzip.compress("松果\n云杉\n".encode() * 50)
     flipped = whole[:12] + bytes(255 - byte for byte in whole[12:20]) + whole[20:]
     for damaged in (whole[:-9], flipped, b"not gzip at all"):
         (tmp_path / "names.txt.gz").write_bytes(damaged)
         with pytest.raises(DataError, match=r"names\.txt\.gz: cannot be read"):
-            read_dictionary(tmp_path / "names.txt.gz")
+            read(tmp_path / "names.txt.gz")

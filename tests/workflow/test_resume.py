@@ -132,6 +132,11 @@ BAD = {
     "tagger": (["--set", "tagger.name=lstmm"], "lstmm"),
     "encoder": (["--set", "tagger.name=bert", "--set", "tagger.encoder=builtin:x"], "unknown encoder 'builtin:x'"),
     "dictionary": (["--set", "candidates.dictionary=none.txt"], "none.txt: no such dictionary file"),
+    "dictionary in another encoding": (
+        ["--set", "candidates.dictionary=names.txt"],
+        "names.txt:1: not UTF-8 at byte 0",
+    ),
+    "dictionary without names": (["--set", "candidates.dictionary=blank.txt"], "blank.txt: holds no name of"),
     "development file": (["--dev", "none.jsonl"], "none.jsonl: no such file"),
     "bad rows": (["--train", "bad.jsonl"], "bad.jsonl:1: "),
     "bad rows to score": (["--dev", "bad.jsonl"], "bad.jsonl:1: "),
@@ -145,6 +150,8 @@ def test_a_command_that_fails_leaves_everything_as_it_was(
 ) -> None:
     options, message = BAD[name]
     (tmp_path / "bad.jsonl").write_text('{"title": 3}\n')
+    (tmp_path / "names.txt").write_bytes("松果\n云杉\n".encode("gb18030"))
+    (tmp_path / "blank.txt").write_text("\n\n")
     common = ("train", "--preset", "tiny", "--train", tiny_data / "train.jsonl", *options)
     before = contents(tmp_path)
     for arguments in (["--run", "new"], ["--run", "new", "--dry-run"], ["--run", "first", "--resume"]):
