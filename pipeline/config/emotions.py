@@ -119,7 +119,7 @@ class SentimentConfig:
             return
         names, known = self.choose.split(AND), list(dict.fromkeys([*self.members, BASELINE]))
         where = f"sentiment.choose={self.choose}"
-        require(all(names), f"{where}: want {AUTO}, a member, or members joined by {AND}, as in {AND.join(known)}")
+        require(all(names), f"{where}: want {AUTO}, a member, or members joined by {AND}, as in {AND.join(known[:2])}")
         for name in names:
             if name not in known:
                 near = difflib.get_close_matches(name, [*known, AUTO], n=1)
