@@ -134,8 +134,9 @@ def test_two_people_are_shown_with_their_source_or_not_at_all(lang: str, tmp_pat
     found, words = figures(), texts(lang)
     for is_shown in (False, True):
         page = write_html(tmp_path, found, [], lang=lang).read_text(encoding="utf-8")
+        seen = re.sub(r"<script.*?</script>", "", page, flags=re.DOTALL)  # scripts hold all words
         for part in (words["human"], words["human_source"], "60.5 %"):
-            assert (escape(part, quote=False) in page) is is_shown
+            assert (escape(part) in seen) is is_shown
         found["ladder"].append(human_row())
 
 
