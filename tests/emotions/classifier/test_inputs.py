@@ -192,7 +192,7 @@ def test_attention_of_a_head_on_an_encoder_lies_on_characters(encoder: str) -> N
 
 @pytest.mark.parametrize("name", ["pair", "ian", "af_lstm", "transformer", "td_lstm"])
 def test_bfloat16_trains_predicts_and_reloads(encoder: str, tmp_path: Path, name: str) -> None:
-    head = fit(name, on_encoder(encoder, mixed_precision="bf16", epochs=1, af_normalise=False))
+    head = fit(name, on_encoder(encoder, mixed_precision="bf16", epochs=1, af_normalise="none"))
     probs = head.predict_proba(ITEMS + ODD)
     np.testing.assert_allclose(probs.sum(1), 1)
     np.testing.assert_array_equal(reload(head, tmp_path).predict_proba(ITEMS + ODD), probs)
