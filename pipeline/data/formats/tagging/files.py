@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from pipeline.data.formats.tagging.notation import Notation, to_characters
+from pipeline.data.formats.tagging.columns import iter_column_rows, looks_like_columns, written_columns
+from pipeline.data.formats.tagging.markup import refuse_markup
+from pipeline.data.formats.tagging.notation import Notation
 from pipeline.data.formats.tagging.readers import (
     ENTITIES,
     LABEL,
@@ -24,6 +26,8 @@ from pipeline.data.formats.tagging.readers import (
     located,
 )
 from pipeline.data.formats.tagging.row import RowKind, TagRow
+from pipeline.data.formats.tagging.rules import choose_notation, named_notation
+from pipeline.data.formats.tagging.tokens import to_characters
 from pipeline.data.read import iter_json_objects, iter_lines
 from pipeline.errors import DataError
 from pipeline.text.spans import Span
@@ -33,9 +37,21 @@ logger = logging.getLogger(__name__)
 _READERS = {
     RowKind.ENTITIES: iter_entity_rows,
     RowKind.TOKENS: iter_token_rows,
+    RowKind.COLUMNS: iter_column_rows,
     RowKind.TABLE: iter_table_rows,
     RowKind.TEXT: iter_text_rows,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a user says of a file's form; what is left out is recognised."""
+
+    kind: RowKind | None = None
+    tags: str = ""
+    """Name of the notation of its tags, as IOB1; spans that break its rules are then lost with a warning alone."""
+    tag_names: tuple[str, ...] = ()
+    """What tags that are whole numbers stand for, from 0 on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +77,14 @@ def row_kind(path: Path) -> RowKind:
     """
     if path.name.lower().removesuffix(".gz").endswith(".csv"):
         return RowKind.TABLE
-    for _, line in iter_lines(path):
-        if line is None or line.strip():
-            break
-    else:
+    found = next(((number, line) for number, line in iter_lines(path) if line is None or line.strip()), None)
+    if found is None:
         raise _empty(path)
+    first, line = found
     if line is not None and not line.lstrip().startswith(b"{"):
+        if looks_like_columns(path):
+            return RowKind.COLUMNS
+        refuse_markup(path, first, line)
         return RowKind.TEXT
     number, row = next(iter_json_objects(path))
     if TOKENS in row:
@@ -76,42 +94,58 @@ def row_kind(path: Path) -> RowKind:
     raise DataError(f"{path}:{number}: has neither {TEXT} nor {TOKENS}")
 
 
-def iter_rows(path: Path, *, labelled: bool = False) -> Iterator[TagRow]:
+def iter_rows(path: Path, *, labelled: bool = False, form: Form | None = None) -> Iterator[TagRow]:
     """Yield the rows of a file that is to be tagged; labels that it holds are not looked at.
 
     Args:
-        path: JSON lines, CSV or plain text, packed by gzip or not.
-        labelled: check the labels, and read those that do not depend on other rows: all but tags.
+        path: JSON lines, CSV, columns or plain text, packed by gzip or not.
+        labelled: check the labels, and read those that do not depend on other rows: all but the spans of tags.
+        form: what is known of the file.
 
     Raises:
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
+    form = form or Form()
+    kind = form.kind or row_kind(path)
+    options = {"tag_names": form.tag_names} if kind is RowKind.TOKENS else {}
     is_empty = True
-    for row in _READERS[row_kind(path)](path, labelled=labelled):
+    for row in _READERS[kind](path, labelled=labelled, **options):
         is_empty = False
         yield row
     if is_empty:
         raise _empty(path)
 
 
-def read_rows(path: Path, *, notation: Notation | None = None) -> TagFile:
+def read_rows(
+    path: Path, *, form: Form | None = None, notation: Notation | None = None, keeps_rules: bool = True
+) -> TagFile:
     """Read the labelled rows of a file.
 
     Tags that break the rules of their notation name no span: they are counted, and their tokens marked as unknown.
+    Regions with two types are told.
 
     Args:
-        path: JSON lines or CSV, packed by gzip or not.
+        path: JSON lines, CSV or columns, packed by gzip or not.
+        form: what is known of the file.
         notation: of tags; None recognises it.
+        keeps_rules: refuse a file of which more than one span in a hundred would be lost; not for predictions.
 
     Raises:
-        DataError: as ``iter_rows``, or there are no labels.
+        DataError: as ``iter_rows``, there are no labels, or see ``choose_notation``.
+        ConfigError: the form names no notation.
     """
-    rows = list(iter_rows(path, labelled=True))
-    if rows[0].kind is not RowKind.TOKENS:
+    form = form or Form()
+    rows = list(iter_rows(path, labelled=True, form=form))
+    if not rows[0].tokens and rows[0].kind not in (RowKind.TOKENS, RowKind.COLUMNS):
+        _tell_two_types(path, rows)
         return TagFile(path, rows, None)
     if notation is None:
         with located(path):
-            notation = Notation.of(tag for row in rows for tag in row.source[TAGS])
+            recognised = Notation.of(tag for row in rows for tag in row.tags) if form.tags or not keeps_rules else None
+        if recognised is None:
+            notation = choose_notation(path, rows)
+        else:
+            notation = named_notation(form.tags, recognised) if form.tags else recognised
     rows = [_with_spans(path, row, notation) for row in rows]
     if broken := [row.line for row in rows if row.unknown]:
         count = sum(len(row.unknown) for row in rows)
@@ -139,9 +173,12 @@ class RowWriter:
                 for start, stop, label in spans
             ]
             self._write_cells({**row.source, LABEL: json.dumps(regions, ensure_ascii=False)})
-        elif row.kind is RowKind.TOKENS:
-            fitted = self._notation.to_tokens(spans, row.tokens)
-            self._write_json({**row.source, TAGS: self._notation.tags(fitted, len(row.tokens))})
+        elif row.kind in (RowKind.TOKENS, RowKind.COLUMNS):
+            tags = self._notation.tags(self._notation.to_tokens(spans, row.tokens), len(row.tokens))
+            if row.kind is RowKind.COLUMNS:
+                self._file.write(written_columns(row, tags))
+            else:
+                self._write_json({**row.source, TAGS: tags})
         else:
             entities = [
                 {"entity": row.text[start:stop], "type": label, "from": start, "to": stop}
@@ -163,12 +200,28 @@ class RowWriter:
 
 def _with_spans(path: Path, row: TagRow, notation: Notation) -> TagRow:
     with located(path, row.line):
-        spans, unknown = notation.spans(row.source[TAGS])
+        spans, unknown = notation.spans(row.tags)
     return replace(
         row,
         spans=to_characters(spans, row.tokens),
         unknown=tuple(row.tokens[index] for index in unknown),
     )
+
+
+def _tell_two_types(path: Path, rows: Sequence[TagRow]) -> None:
+    """Warn of regions with two types: one layer of tags holds one of them."""
+    clashes = []
+    for row in rows:
+        types: dict[tuple[int, int], list[str]] = {}
+        for start, stop, label in row.spans:
+            types.setdefault((start, stop), []).append(label)
+        clashes += [(row, place, labels) for place, labels in types.items() if len(labels) > 1]
+    if clashes:
+        row, (start, stop), labels = clashes[0]
+        logger.warning(
+            "%s: %d spans have two types (first: line %d, %s is %s); a tagger learns the first of them alone",
+            *(path, len(clashes), row.line, row.text[start:stop], " and ".join(labels)),
+        )
 
 
 def _empty(path: Path) -> DataError:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
 
 from pipeline.data.formats.entity_rows import parse_entities
-from pipeline.data.formats.tagging.notation import join_tokens
 from pipeline.data.formats.tagging.row import RowKind, TagRow
+from pipeline.data.formats.tagging.tokens import join_tokens
 from pipeline.data.read import MAX_LINE_BYTES, iter_json_objects, iter_lines
 from pipeline.errors import DataError
 from pipeline.text.spans import Span
 
 TEXT, ENTITIES, TOKENS, TAGS, LABEL = "text", "entities", "tokens", "tags", "label"
 """Keys of JSON rows, and columns of tables."""
+TAG_KEYS = (TAGS, "ner_tags", "pos_tags")
+"""Under which token rows keep their tags; the first that is there is read."""
 
 
 @contextmanager
@@ -27,7 +29,7 @@ def located(path: Path, line: int | None = None) -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        raise DataError(f"{path}{f':{line}' if line else ''}: {error.message}") from error
+        raise DataError(f"{path}{f':{line}' if line else ''}: {error.message}", hint=error.hint) from error
 
 
 def iter_entity_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
@@ -38,21 +40,28 @@ def iter_entity_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
         yield TagRow(RowKind.ENTITIES, number, row, text, _in_order(spans))
 
 
-def iter_token_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
-    """Yield ``{"tokens", "tags"}``; the tags are checked, but read only once the whole file's notation is known."""
+def iter_token_rows(path: Path, *, labelled: bool, tag_names: Sequence[str] = ()) -> Iterator[TagRow]:
+    """Yield ``{"tokens", "tags"}``; the tags are checked, but read only once the whole file's notation is known.
+
+    Args:
+        path: JSON lines.
+        labelled: read the tags.
+        tag_names: what tags that are whole numbers stand for, from 0 on.
+    """
     for number, row in iter_json_objects(path):
         with located(path, number):
             tokens = _strings(row, TOKENS)
-            if labelled and len(tags := _strings(row, TAGS)) != len(tokens):
+            tags = _tags(row, tag_names) if labelled else []
+            if labelled and len(tags) != len(tokens):
                 raise DataError(f"{len(tokens)} {TOKENS} but {len(tags)} {TAGS}")
         text, places = join_tokens(tokens)
-        yield TagRow(RowKind.TOKENS, number, row, text, tokens=places)
+        yield TagRow(RowKind.TOKENS, number, row, text, tokens=places, tags=tuple(tags))
 
 
 def iter_table_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
     """Yield the rows of a CSV file: ``label`` is a JSON list of ``{"start", "end", "labels": [...]}``."""
     csv.field_size_limit(MAX_LINE_BYTES)  # of the whole process: its default cuts off at 128 KiB
-    records = csv.reader((line for _, line in _decoded_lines(path)), strict=True)
+    records = csv.reader((line for _, line in decoded_lines(path)), strict=True)
     columns: list[str] = []
     number = 1
     try:
@@ -73,7 +82,7 @@ def iter_text_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
     Raises:
         DataError: labels are wanted, or as ``iter_lines``.
     """
-    for number, line in _decoded_lines(path):
+    for number, line in decoded_lines(path):
         if not line.strip():
             continue
         if labelled:
@@ -82,7 +91,12 @@ def iter_text_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
         yield TagRow(RowKind.TEXT, number, {TEXT: text}, text)
 
 
-def _decoded_lines(path: Path) -> Iterator[tuple[int, str]]:
+def decoded_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield numbered lines with their ends.
+
+    Raises:
+        DataError: as ``iter_lines``, or a line is too long or not UTF-8.
+    """
     for number, line in iter_lines(path):
         if line is None:
             raise DataError(f"{path}:{number}: the line is longer than {MAX_LINE_BYTES:,} bytes")
@@ -104,6 +118,20 @@ def _strings(row: dict[str, Any], key: str) -> list[str]:
         if not (isinstance(value, str) and value):
             raise DataError(f"entry {number} of {key} is {short_repr(value)}, want text that is not empty")
     return values
+
+
+def _tags(row: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """Return a row's tags, whole numbers by their names."""
+    key = next((key for key in TAG_KEYS if key in row), TAGS)
+    values = row.get(key)
+    if not isinstance(values, list) or not any(type(value) is int for value in values):
+        return _strings(row, key)
+    if not names:
+        raise DataError(f"{key} holds numbers such as {values[0]}", hint="name them: --tag-names O,B-PER,I-PER,...")
+    for number, value in enumerate(values, 1):
+        if type(value) is not int or not 0 <= value < len(names):
+            raise DataError(f"entry {number} of {key} is {short_repr(value)}, want 0 to {len(names) - 1}")
+    return [names[value] for value in values]
 
 
 def _header(columns: list[str], wanted: list[str]) -> list[str]:

@@ -22,6 +22,8 @@ class RowKind(StrEnum):
     """JSON lines with ``text`` and ``entities``."""
     TOKENS = "tokens"
     """JSON lines with ``tokens`` and ``tags``."""
+    COLUMNS = "columns"
+    """A token a line, its tag in the last column; a blank line ends a row (CoNLL)."""
     TABLE = "table"
     """CSV with columns ``text`` and ``label``."""
     TEXT = "text"
@@ -42,6 +44,8 @@ class TagRow:
     """In order; they may overlap."""
     tokens: tuple[Range, ...] = ()
     """Of a token row: where each of its tokens lies in ``text``."""
+    tags: tuple[str, ...] = ()
+    """Of a labelled row of tokens: the tag of each, as the file names it."""
     unknown: tuple[Range, ...] = ()
     """Tokens whose tags break the rules of their notation: nobody knows what they mean."""
 

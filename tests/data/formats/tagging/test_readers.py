@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.data.formats.tagging import (
+    Form,
     Notation,
     RowKind,
     RowWriter,
@@ -24,7 +25,8 @@ from pipeline.data.formats.tagging import (
     to_characters,
     untouched_spans,
 )
-from pipeline.data.formats.tagging.notation import NOTATIONS, PLAIN, join_tokens
+from pipeline.data.formats.tagging.notation import NOTATIONS, PLAIN
+from pipeline.data.formats.tagging.tokens import join_tokens
 from pipeline.errors import DataError
 from pipeline.text import normalise
 from pipeline.text.spans import Span
@@ -194,7 +196,7 @@ def test_broken_tags_name_nothing_are_counted_and_are_unknown_to_training(
 ) -> None:
     tags = [["O", "I-A", "I-A"], ["B-A", "I-B", "O"], ["B-A", "I-A", "O"]]
     path = write("a.jsonl", lines(*({"tokens": list("青禾云"), "tags": row} for row in tags)))
-    rows = read_rows(path).rows
+    rows = read_rows(path, form=Form(tags="BIO")).rows
     assert [row.spans for row in rows] == [(), (Span(0, 1, "A"),), (Span(0, 2, "A"),)]
     assert [labelled_text(row).unknown for row in rows] == [((1, 2), (2, 3)), ((1, 2),), ()]
     assert caplog.messages == [f"{path}: 3 tags break the rules of their notation (first: line 1)"]
