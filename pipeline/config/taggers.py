@@ -11,6 +11,9 @@ from pipeline.config.training import MAX_POSITIONS, TrainingConfig
 MAX_WINDOW = MAX_POSITIONS - 3
 """Most tokens of a window and the title beside it: [CLS] window [SEP] title [SEP]."""
 
+SIZES = {"small": (256, 4, 8, 1024), "base": (512, 6, 8, 2048)}
+"""d_model, n_layers, n_heads and feed_forward_dim of ``encoder``; base: Vaswani et al., NeurIPS 2017, table 3."""
+
 
 def _tagger_training() -> TrainingConfig:
     return TrainingConfig(max_epochs=2, batch_size=4, learning_rate=1e-3, mixed_precision="auto")
@@ -27,10 +30,20 @@ class TaggerConfig:
     scheme: Literal["BIO", "BIESO"] = "BIESO"
     crf: bool = False
     """Learn the transitions between tags; otherwise each tag is classified alone, and only well-formed ones count."""
+    tokeniser: str = ""
+    """What ``encoder`` reads: characters where empty; else pieces of a tokeniser: a folder, ``builtin:e5-zh-6``, or
+    a name on the model hub."""
+    bidirectional: bool = True
+    """``lstm`` reads in both directions; false: forward alone."""
+    min_word_count: int = option(2, low=1, high=1_000_000)
+    """How often a word must occur to be known, where given words are tagged (``tag train`` on one label a word)."""
     embedding_dim: int = option(128, low=2, high=4096)
     """Size of the token vectors of ``lstm``."""
     hidden_dim: int = option(128, low=2, high=4096)
     """Hidden size of ``lstm``, of each direction."""
+    size: Literal["", "small", "base"] = ""
+    """Of ``encoder``: ``base`` is the source's, 6 layers of 8 heads, 512 wide, 2048 inside; ``small``: 4 layers of 8
+    heads, 256 wide, 1024 inside. A size sets the four options below; empty: they count as given."""
     d_model: int = option(512, low=2, high=8192)
     """Size of the states of ``encoder``."""
     n_layers: int = option(6, low=1, high=96)
@@ -72,6 +85,8 @@ class TaggerConfig:
 
     def __post_init__(self) -> None:
         check_ranges("tagger", self)
+        if self.size:
+            self.d_model, self.n_layers, self.n_heads, self.feed_forward_dim = SIZES[self.size]
         between("tagger.overlap_tokens", self.overlap_tokens, 0, self.window_tokens // 2)
         require(bool(self.encoder), "tagger.encoder must name an encoder")
         require(self.d_model % self.n_heads == 0, f"tagger.n_heads {self.n_heads} must divide d_model {self.d_model}")

@@ -209,14 +209,24 @@ class MultiHeadAttention(nn.Module):
 
     def forward(self, states: Tensor, mask: Tensor) -> Tensor:
         """Mix states (batch, seq_len, d_model) under a bool mask (batch, seq_len)."""
-        # (batch, seq_len, 3 * d_model) -> 3 of (batch, n_heads, seq_len, d_model / n_heads)
-        split = self.projection(states).unflatten(-1, (3, self.n_heads, -1))
-        query, key, value = split.permute(2, 0, 3, 1, 4)
+        query, key, value = self._heads(states)
         mixed = functional.scaled_dot_product_attention(
             query, key, value, attn_mask=mask[:, None, None], dropout_p=self.dropout if self.training else 0.0
         )
         attended: Tensor = self.output(mixed.transpose(1, 2).flatten(2))
         return attended
+
+    def weights(self, states: Tensor, mask: Tensor) -> Tensor:
+        """Return softmax(Q K^T / sqrt(d_model / n_heads)): (batch, n_heads, seq_len, seq_len), a row for each query."""
+        query, key, _ = self._heads(states)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(query.shape[-1])
+        return scores.masked_fill(~mask[:, None, None], -torch.inf).softmax(-1)
+
+    def _heads(self, states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        # (batch, seq_len, 3 * d_model) -> 3 of (batch, n_heads, seq_len, d_model / n_heads)
+        split = self.projection(states).unflatten(-1, (3, self.n_heads, -1))
+        query, key, value = split.permute(2, 0, 3, 1, 4)
+        return query, key, value
 
 
 class EncoderLayer(nn.Module):

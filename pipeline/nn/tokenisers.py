@@ -1,8 +1,9 @@
-"""Text to token ids with exact places: single characters from a fitted vocabulary, or pieces of an encoder."""
+"""Text to token ids with exact places: characters or words of a fitted vocabulary, or pieces of an encoder."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple, Protocol, Self
@@ -12,11 +13,15 @@ from tokenizers import Tokenizer
 
 from pipeline.artifacts import atomic_write_json, atomic_write_text, read_json
 from pipeline.errors import ArtifactError
-from pipeline.nn.encoders import SpecialIds, load_tokenizer, read_tokenizer
+from pipeline.nn.encoders import SpecialIds, encoder_folder, load_tokenizer, read_tokenizer
 from pipeline.nn.vocab import PADDING, UNKNOWN, Vocabulary, tokenise
+from pipeline.text import normalise
 
 FIRST, SEPARATOR = "[CLS]", "[SEP]"
 """Tokens of the character vocabulary that no text yields."""
+
+
+_WORD = re.compile(r"\S+")
 
 
 class Tokens(NamedTuple):
@@ -91,6 +96,34 @@ class CharacterTokeniser:
         return cls(vocabulary)
 
 
+class WordTokeniser(CharacterTokeniser):
+    """Given words, looked up whole in a fitted vocabulary; NFKC and lower case as everywhere."""
+
+    @classmethod
+    def of_sentences(cls, sentences: Iterable[Sequence[str]], *, min_count: int = 2) -> Self:
+        """Take the words that occur at least so often; the others teach what an unknown word is."""
+        forms = (_word_form(word) for words in sentences for word in words)
+        known = Vocabulary.of_tokens(forms, min_count=min_count).tokens
+        return cls(Vocabulary([FIRST, SEPARATOR, *(word for word in known if word not in (FIRST, SEPARATOR))]))
+
+    def __call__(self, text: str) -> Tokens:
+        """Cut a text at its blanks."""
+        found = list(_WORD.finditer(text))
+        return self.encode([match.group() for match in found])._replace(
+            starts=np.fromiter((match.start() for match in found), np.int32),
+            stops=np.fromiter((match.end() for match in found), np.int32),
+        )
+
+    def encode(self, words: Sequence[str]) -> Tokens:
+        """Look words up; their places are their numbers."""
+        ids = self.vocabulary.encode(_word_form(word) for word in words)
+        return _tokens(ids, range(len(words)), range(1, len(words) + 1))
+
+
+def _word_form(word: str) -> str:
+    return normalise(word).text.strip() or word
+
+
 class PieceTokeniser:
     """The pieces of an encoder's own tokeniser.
 
@@ -111,6 +144,21 @@ class PieceTokeniser:
             ArtifactError: see ``load_tokenizer``.
         """
         return cls(*load_tokenizer(folder))
+
+    @classmethod
+    def named(cls, name: str) -> Self:
+        """Load the tokeniser of a folder, of a packaged encoder (``builtin:e5-zh-6``) or of a name on the model hub.
+
+        Args:
+            name: a folder may hold ``tokenizer.json`` and its settings alone, without any network.
+
+        Raises:
+            ConfigError: there is no such packaged encoder.
+            ArtifactError: there is none, or it lacks one of the special tokens.
+        """
+        if Path(name).is_dir():
+            return cls(*load_tokenizer(Path(name), alone=True))
+        return cls.of_encoder(encoder_folder(name))
 
     def __len__(self) -> int:
         return int(self.tokenizer.get_vocab_size())

@@ -17,7 +17,7 @@ import numpy as np
 
 OUTSIDE = "O"
 
-SchemeName = Literal["BIO", "BIESO"]
+SchemeName = Literal["BIO", "BIESO", "WORD"]
 
 
 class Span(NamedTuple):
@@ -45,6 +45,8 @@ class LabelledText:
     spans: tuple[Span, ...] = ()
     title_stop: int = 0
     """``text[:title_stop]`` is the title, and the character after it separates; 0: the text has no title."""
+    words: tuple[str, ...] = ()
+    """Given words that are tagged one by one; where there are some, spans count words, and the text is not read."""
     unknown: tuple[tuple[int, int], ...] = ()
     """Ranges of which nobody knows whether they belong to an entity."""
 
@@ -54,7 +56,8 @@ class TagScheme:
     """The tags of some entity types, "O" first, and which tag may follow which.
 
     Args:
-        name: BIO (begin, inside, outside), or BIESO (begin, inside, end, single, outside).
+        name: BIO (begin, inside, outside), BIESO (begin, inside, end, single, outside), or WORD: one label a token, as
+            in part-of-speech tagging; the labels are the tags, "O" is one of them or none, and any may follow any.
         labels: the entity types; a single "" makes bare tags ("B"), others "B-POS" and so on.
     """
 
@@ -64,6 +67,8 @@ class TagScheme:
     @cached_property
     def tags(self) -> tuple[str, ...]:
         """Every tag; its place is its id."""
+        if self.name == "WORD":
+            return self.labels
         prefixes = "BI" if self.name == "BIO" else "BIES"
         return (OUTSIDE, *(_tag(prefix, label) for label in self.labels for prefix in prefixes))
 
@@ -82,6 +87,9 @@ class TagScheme:
         for start, stop, label in spans:
             if not 0 <= start < stop <= length or any(tag != OUTSIDE for tag in tags[start:stop]):
                 raise ValueError(f"span [{start}, {stop}) leaves [0, {length}) or overlaps another")
+            if self.name == "WORD":
+                tags[start:stop] = [label] * (stop - start)
+                continue
             inner = [_tag("I", label)] * (stop - start - 1)
             tags[start:stop] = [_tag("B", label), *inner]
             if self.name == "BIESO":
@@ -95,6 +103,8 @@ class TagScheme:
             tags: "B", "I-POS" and so on; a prefix that is none of the scheme's reads as "O".
             strict: drop what is malformed; otherwise a span may begin with I or E, and end before any other tag.
         """
+        if self.name == "WORD":
+            return [Span(index, index + 1, tag) for index, tag in enumerate(tags)]
         spans: list[Span] = []
         start, label = -1, ""  # of the open span; -1: none is open
         for index, tag in enumerate([*tags, OUTSIDE]):
@@ -124,21 +134,23 @@ class TagScheme:
     @cached_property
     def may_begin(self) -> np.ndarray:
         """Tell, as bool (n_tags,), which tags may come first."""
-        return np.array([tag[0] not in self._inner for tag in self.tags])
+        return np.array([self.name == "WORD" or tag[0] not in self._inner for tag in self.tags])
 
     @cached_property
     def may_end(self) -> np.ndarray:
         """Tell, as bool (n_tags,), which tags may come last."""
-        return np.array([self.name == "BIO" or tag[0] not in ("B", "I") for tag in self.tags])
+        return np.array([self.name != "BIESO" or tag[0] not in ("B", "I") for tag in self.tags])
 
     @cached_property
     def begins_span(self) -> np.ndarray:
         """Tell, as bool (n_tags,), which tags open a span: B and S."""
-        return np.array([tag[0] in self._opening for tag in self.tags])
+        return np.array([self.name == "WORD" or tag[0] in self._opening for tag in self.tags])
 
     @cached_property
     def label_of(self) -> np.ndarray:
         """Give, as int64 (n_tags,), the index of each tag's label, -1 for O."""
+        if self.name == "WORD":
+            return np.arange(len(self.labels))
         return np.array([-1, *np.repeat(np.arange(len(self.labels)), (len(self.tags) - 1) // len(self.labels))])
 
     @cached_property
@@ -152,6 +164,8 @@ class TagScheme:
         return np.array([self.bare.ids[tag.partition("-")[0]] for tag in self.tags])
 
     def _continues(self, first: str, second: str) -> bool:
+        if self.name == "WORD":
+            return False
         (before, _, label), (after, _, kind) = first.partition("-"), second.partition("-")
         return before in ("B", "I") and after in self._inner and label == kind
 

@@ -71,6 +71,8 @@ class Tagger(nn.Module, ABC):
 
     tokeniser: ClassVar[type[Tokeniser]]
     """The kind of tokens it reads."""
+    reads_words: ClassVar[bool] = False
+    """Whether it can read given words instead."""
 
     def __init__(self, hidden: int, scheme: TagScheme, config: TaggerConfig) -> None:
         super().__init__()
@@ -91,6 +93,15 @@ class Tagger(nn.Module, ABC):
     @abstractmethod
     def fit_tokeniser(cls, texts: Iterable[str], config: TaggerConfig) -> Tokeniser:
         """Return the tokeniser for some training texts."""
+
+    @classmethod
+    def load_tokeniser(cls, folder: Path, config: TaggerConfig) -> Tokeniser:
+        """Read the tokeniser that was saved with a network.
+
+        Raises:
+            ArtifactError: a file is missing or damaged.
+        """
+        return cls.tokeniser.load(folder)
 
     @classmethod
     @abstractmethod

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from pipeline.nn.tokenisers import Tokeniser, Tokens
+from pipeline.nn.tokenisers import Tokeniser, Tokens, WordTokeniser
 from pipeline.text.spans import LabelledText, ScoredSpan, Span, TagScheme, choose_spans
 
 UNKNOWN_TAG = -100
@@ -58,11 +58,15 @@ class TaggedTokens:
 def tokenise_text(example: LabelledText, tokeniser: Tokeniser, *, max_chars: int = 0) -> TaggedTokens:
     """Cut a text into tokens; no token crosses from title to content, and a separator token stands between.
 
+    Given words are looked up as they are, all of them; a word's place is its number.
+
     Args:
         example: the text; its labels are not read.
         tokeniser: cuts.
         max_chars: where reading stops; 0 reads all.
     """
+    if isinstance(tokeniser, WordTokeniser):
+        return TaggedTokens(*tokeniser.encode(example.words), n_title=0)
     text = example.text[:max_chars] if max_chars else example.text
     title = tokeniser(text[: example.title_stop])
     parts = [title]
@@ -94,6 +98,8 @@ def tag_text(
     """
     report = LabelReport() if report is None else report
     tokens = tokenise_text(example, tokeniser)
+    if isinstance(tokeniser, WordTokeniser):
+        return _tag_words(example, tokens, scheme, report)
     kept, beaten = choose_spans(example.spans)
     fitting: list[Span] = []
     unknown = [*example.unknown, *((span.start, span.stop) for span in beaten)]
@@ -111,6 +117,15 @@ def tag_text(
     report.n_overlapping += len(beaten)
     report.n_misfit += len(kept) - len(fitting)
     return TaggedTokens(tokens.ids, tokens.starts, tokens.stops, tokens.n_title, tags)
+
+
+def _tag_words(example: LabelledText, tokens: TaggedTokens, scheme: TagScheme, report: LabelReport) -> TaggedTokens:
+    """Give each word the id of its label; a word without one is unknown."""
+    tags = np.full(len(tokens), UNKNOWN_TAG, dtype=np.int64)
+    for start, stop, label in example.spans:
+        tags[start:stop] = scheme.ids[label]
+    report.n_spans += len(example.spans)
+    return TaggedTokens(tokens.ids, tokens.starts, tokens.stops, 0, tags)
 
 
 def window_tags(tags: np.ndarray, scheme: TagScheme, first: int, last: int) -> np.ndarray:

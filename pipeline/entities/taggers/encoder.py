@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Self
 
+import torch
 from torch import Tensor, nn
 
 from pipeline.config import MAX_POSITIONS, TaggerConfig
 from pipeline.entities.taggers.base import Tagger
 from pipeline.entities.taggers.batches import TagBatch
 from pipeline.nn.layers import EncoderLayer, sinusoidal_positions
-from pipeline.nn.tokenisers import CharacterTokeniser, Tokeniser
+from pipeline.nn.tokenisers import CharacterTokeniser, PieceTokeniser, Tokeniser
 from pipeline.text.spans import TagScheme
 
 
 class EncoderTagger(Tagger):
-    """Transformer encoder over characters.
+    """Transformer encoder over characters, given words, or the pieces of a tokeniser (``tagger.tokeniser``).
 
     Paper: Vaswani et al., NeurIPS 2017, arXiv:1706.03762, encoder half; d_model 512, 6 layers, 8 heads, inner size
-    2048 are its base model. Deviation: a learnt vector tells the window from the title after it.
+    2048 are its base model (``tagger.size=base``). Deviation: a learnt vector tells the window from the title after it.
     """
 
     tokeniser = CharacterTokeniser
+    reads_words = True
 
     def __init__(self, n_tokens: int, scheme: TagScheme, config: TaggerConfig) -> None:
         super().__init__(config.d_model, scheme, config)
@@ -41,8 +44,13 @@ class EncoderTagger(Tagger):
 
     @classmethod
     def fit_tokeniser(cls, texts: Iterable[str], config: TaggerConfig) -> Tokeniser:
-        """Take the characters of the training texts."""
-        return CharacterTokeniser.fit(texts)
+        """Take the characters of the training texts, or the tokeniser that is named."""
+        return PieceTokeniser.named(config.tokeniser) if config.tokeniser else CharacterTokeniser.fit(texts)
+
+    @classmethod
+    def load_tokeniser(cls, folder: Path, config: TaggerConfig) -> Tokeniser:
+        """Read the tokeniser that was saved with a network."""
+        return PieceTokeniser.load(folder) if config.tokeniser else CharacterTokeniser.load(folder)
 
     @classmethod
     def create(cls, tokeniser: Tokeniser, scheme: TagScheme, config: TaggerConfig) -> Self:
@@ -51,8 +59,24 @@ class EncoderTagger(Tagger):
 
     def states(self, batch: TagBatch) -> Tensor:
         """Return the states of the last layer: (batch, seq_len, d_model)."""
-        embedded = (self.tokens(batch.tokens) + self.segments(batch.segments)) * self.scale
-        states: Tensor = self.dropout(embedded + self.positions[: batch.tokens.shape[1]])
+        states = self._embedded(batch)
         for layer in self.layers:
             states = layer(states, batch.mask)
+        return states
+
+    def attention(self, batch: TagBatch) -> Tensor:
+        """Return how much each token (query) attends to each (key), in every layer and head.
+
+        Returns:
+            float32 (batch, n_layers, n_heads, seq_len, seq_len); each row over keys sums to 1, and is 0 at padding.
+        """
+        states, maps = self._embedded(batch), []
+        for layer in self.layers:
+            maps.append(layer.attention.weights(states, batch.mask))
+            states = layer(states, batch.mask)
+        return torch.stack(maps, 1)
+
+    def _embedded(self, batch: TagBatch) -> Tensor:
+        embedded = (self.tokens(batch.tokens) + self.segments(batch.segments)) * self.scale
+        states: Tensor = self.dropout(embedded + self.positions[: batch.tokens.shape[1]])
         return states

@@ -48,13 +48,18 @@ def quiet_transformers() -> Iterator[ModuleType]:
             transformers.logging.enable_progress_bar()
 
 
-def load_tokenizer(folder: Path) -> tuple[Tokenizer, SpecialIds]:
+def load_tokenizer(folder: Path, *, alone: bool = False) -> tuple[Tokenizer, SpecialIds]:
     """Load the fast tokeniser of an encoder's folder.
+
+    Args:
+        folder: of an encoder.
+        alone: the folder may hold a tokeniser and no network.
 
     Raises:
         ArtifactError: there is none, or it lacks one of the special tokens.
     """
-    _require_config(folder)
+    if not alone:
+        _require_config(folder)
     with quiet_transformers() as transformers:
         try:
             loaded = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
