@@ -22,6 +22,7 @@ from pipeline.entities.taggers.windows import join_windows
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.metric import span_f1
 from pipeline.nn.loop import compute_device, in_bf16, n_threads, train
+from pipeline.nn.tokenisers import Tokeniser, WordTokeniser
 from pipeline.nn.weights import load_weights, save_weights
 from pipeline.registry import TAGGERS, resolve
 from pipeline.runtime.epoch_log import JsonLinesLog
@@ -37,6 +38,9 @@ OUTPUT_LAYER = ("classify.", "crf.", "label_layer.")
 PREDICTED_TOGETHER = 16
 """Windows of a batch in prediction: without gradients larger batches than those of training fit the cache."""
 
+LEAST_PROB = 1e-3
+"""Probability from which on a span that is chosen gets it said: below, looking for it would cost more than it tells."""
+
 Found = tuple[int, ScoredSpan]
 """Row of a batch, and a span in steps of its window."""
 
@@ -50,6 +54,7 @@ class TaggerModel:
         label_weight: None joins labels and boundaries in one tag (B-POS). A number gives labels a layer of their own
             beside bare tags, with this weight in the loss; a span's label is then read from its tokens: the mean of
             their distributions.
+        words: whether given words are tagged, one label each: the labels are the tags, without any scheme.
         seed: of the first weights and of training.
         threads: threads of torch; the last bits of results depend on it.
         log: gets a JSON line per epoch.
@@ -61,15 +66,20 @@ class TaggerModel:
         *,
         labels: Sequence[str] = ("",),
         label_weight: float | None = None,
+        words: bool = False,
         seed: int = 0,
         threads: int = 1,
         log: JsonLinesLog | None = None,
     ) -> None:
         self.config = config
-        self.scheme = TagScheme(config.scheme, tuple(labels))
+        self.words = words
+        self.scheme = TagScheme("WORD" if words else config.scheme, tuple(labels))
         self.label_weight = label_weight
         self.seed, self.threads, self.log = seed, threads, log
         self._class: type[Tagger] = resolve(TAGGERS, config.name, kind="tagger")
+        if words and not self._class.reads_words:
+            able = ", ".join(name for name in TAGGERS if resolve(TAGGERS, name, kind="tagger").reads_words)
+            raise ConfigError(f"tagger {config.name} reads pieces, not given words", hint=f"--tagger, one of {able}")
         self._said_what_is_cut = False
 
     @together
@@ -86,8 +96,8 @@ class TaggerModel:
         Args:
             texts: labelled texts.
             dev: texts whose strict F1 chooses the epoch; without any, the last epoch is kept.
-            start: a tagger of the same kind and sizes to go on from. Its vocabulary is kept; its output layer, too,
-                if it has the same tags.
+            start: a tagger of the same kind and sizes to go on from. Its vocabulary is kept; of its output layer, what
+                belongs to tags that both have.
             states: folder that keeps the states of frozen layers while taggers learn from the same texts.
 
         Raises:
@@ -96,7 +106,7 @@ class TaggerModel:
         with n_threads(self.threads):
             set_seed(self.seed)
             if start is None:
-                self.tokeniser_ = self._class.fit_tokeniser((text.text for text in texts), self.config)
+                self.tokeniser_ = self._fit_tokeniser(texts)
                 self.network_ = self._create()
             else:
                 self._go_on_from(start)
@@ -118,12 +128,22 @@ class TaggerModel:
         found = self._decode(texts, self._best_spans)
         return [choose_spans(Span(start, stop, label) for start, stop, _, label in spans)[0] for spans in found]
 
+    def tag_scored(self, texts: Sequence[LabelledText]) -> list[list[ScoredSpan]]:
+        """Return what ``tag`` returns, each span with its marginal probability over all well-formed tags.
+
+        A probability below ``LEAST_PROB`` is given as 0.
+        """
+        found = self._decode(texts, self._best_scored_spans)
+        scores = [{Span(span.start, span.stop, span.label): span for span in spans} for spans in found]
+        return [[of_span[span] for span in choose_spans(of_span)[0]] for of_span in scores]
+
     def save(self, folder: Path) -> None:
         """Write options, tokeniser and weights; the folder needs no other file to be loaded."""
         settings = {
             "config": asdict(self.config),
             "labels": list(self.scheme.labels),
             "label_weight": self.label_weight,
+            **({"words": True} if self.words else {}),
         }
         self.tokeniser_.save(folder)
         self.network_.save_shape(folder)
@@ -144,10 +164,16 @@ class TaggerModel:
         try:
             options = dict(settings["config"])
             config = TaggerConfig(**{**options, "training": TrainingConfig(**options["training"])})
-            model = cls(config, labels=settings["labels"], label_weight=settings.get("label_weight"), threads=threads)
+            model = cls(
+                config,
+                labels=settings["labels"],
+                label_weight=settings.get("label_weight"),
+                words=settings.get("words", False),
+                threads=threads,
+            )
         except (KeyError, TypeError, ConfigError) as error:
             raise ArtifactError(f"{path}: not the options of this version ({error})") from error
-        model.tokeniser_ = model._class.tokeniser.load(folder)
+        model.tokeniser_ = WordTokeniser.load(folder) if model.words else model._class.load_tokeniser(folder, config)
         model.network_ = model._with_labels(
             model._class.restore(folder, model.tokeniser_, model._network_scheme, config)
         )
@@ -158,6 +184,12 @@ class TaggerModel:
     def _network_scheme(self) -> TagScheme:
         """The tags that the network scores."""
         return self.scheme if self.label_weight is None else self.scheme.bare
+
+    def _fit_tokeniser(self, texts: Sequence[LabelledText]) -> Tokeniser:
+        if self.words:
+            sentences = (text.words for text in texts)
+            return WordTokeniser.of_sentences(sentences, min_count=self.config.min_word_count)
+        return self._class.fit_tokeniser((text.text for text in texts), self.config)
 
     def _create(self) -> Tagger:
         return self._with_labels(self._class.create(self.tokeniser_, self._network_scheme, self.config))
@@ -170,6 +202,8 @@ class TaggerModel:
     def _go_on_from(self, start: TaggerModel) -> None:
         if start.config.name != self.config.name:
             raise ConfigError(f"a {self.config.name} tagger cannot go on from a {start.config.name} tagger")
+        if start.words != self.words:
+            raise ConfigError("a tagger of words and one of spans cannot go on from each other")
         self.tokeniser_ = start.tokeniser_
         self.network_ = self._create()
         weights = start.network_.state_dict()
@@ -177,6 +211,8 @@ class TaggerModel:
         if not same_output:
             weights = {name: value for name, value in weights.items() if not name.startswith(OUTPUT_LAYER)}
         self.network_.load_state_dict(weights, strict=same_output)
+        if not same_output and self.label_weight is None and start.label_weight is None:
+            take_over_tags(self.network_, self.scheme, start.network_, start.scheme)
 
     def _train(self, texts: Sequence[LabelledText], dev: Sequence[LabelledText]) -> None:
         config, report = self.config, LabelReport()
@@ -259,10 +295,29 @@ class TaggerModel:
                 if (rounded := round(prob, 6)) > 0:
                     yield int(row), ScoredSpan(int(start), int(stop), rounded, label)
 
+    def _best_scored_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
+        best = list(self._best_spans(output, window))
+        longest = max((span.stop - span.start for _, span in best), default=1)
+        found = self.network_.crf.spans(output.emissions, window, max_length=longest, min_prob=LEAST_PROB)
+        places = zip(*(part.tolist() for part in found[:3]), strict=True)
+        of_place = dict(zip(places, found.probs.cpu().numpy(), strict=True))
+        of_token = _distributions(output)
+        for row, span in best:
+            probs = of_place.get((row, span.start, span.stop - span.start))
+            label = self.scheme.labels.index(span.label)
+            if probs is None:
+                prob = 0.0
+            elif of_token is None:
+                prob = float(probs[label])
+            else:
+                prob = float(probs[0] * span_labels(of_token[row], span.start, span.stop)[label])
+            yield row, span._replace(prob=round(prob, 6))
+
     def _best_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
         names, of_token = self._network_scheme.tags, _distributions(output)
-        for row, tags in enumerate(self.network_.crf.best_tags(output.emissions, window).tolist()):
-            for start, stop, label in self._network_scheme.decode([names[tag] for tag in tags]):
+        best, lengths = self.network_.crf.best_tags(output.emissions, window), window.sum(1)
+        for row, (tags, length) in enumerate(zip(best.tolist(), lengths.tolist(), strict=True)):
+            for start, stop, label in self._network_scheme.decode([names[tag] for tag in tags[:length]]):
                 if of_token is not None:
                     label = self.scheme.labels[int(span_labels(of_token[row], start, stop).argmax())]
                 yield row, ScoredSpan(start, stop, 1.0, label)
@@ -275,6 +330,20 @@ class TaggerModel:
             title_tokens=self.config.title_tokens,
             **options,
         )
+
+
+def take_over_tags(network: Tagger, scheme: TagScheme, source: Tagger, known: TagScheme) -> None:
+    """Copy what an output layer knows of the tags that both schemes have; other tags keep their first weights."""
+    here = [index for index, tag in enumerate(scheme.tags) if tag in known.ids]
+    there = [known.ids[scheme.tags[index]] for index in here]
+    with torch.no_grad():
+        network.classify.weight[here] = source.classify.weight[there]
+        network.classify.bias[here] = source.classify.bias[there]
+        for name in ("first", "last"):
+            getattr(network.crf, name)[here] = getattr(source.crf, name)[there]
+        rows, columns = torch.meshgrid(torch.tensor(here), torch.tensor(here), indexing="ij")
+        old_rows, old_columns = torch.meshgrid(torch.tensor(there), torch.tensor(there), indexing="ij")
+        network.crf.transitions[rows, columns] = source.crf.transitions[old_rows, old_columns]
 
 
 def span_labels(of_token: np.ndarray, start: int, stop: int) -> np.ndarray:
