@@ -6,6 +6,7 @@ organisers have it. In macro-F1 of labels and spans (``labels``, ``spans``) such
 
 from pipeline.metric.counts import Counts
 from pipeline.metric.labels import LabelScores
+from pipeline.metric.overlap import Outcomes, score_overlap
 from pipeline.metric.score import (
     FIGURES,
     PRF,
@@ -37,6 +38,7 @@ __all__ = [
     "Evaluation",
     "Interval",
     "LabelScores",
+    "Outcomes",
     "TagScores",
     "article_f1",
     "article_scores",
@@ -49,6 +51,7 @@ __all__ = [
     "mean_gain",
     "paired_difference",
     "ratio_gain",
+    "score_overlap",
     "score_spans",
     "span_f1",
 ]
