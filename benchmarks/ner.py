@@ -23,7 +23,8 @@ from pipeline.artifacts import StageTimer
 from pipeline.config import Config, load_config
 from pipeline.data.formats.tagging import read_rows
 from pipeline.errors import DataError
-from pipeline.standalone.tagging.tagger import TagTraining, find_spans, load_tagger, score_file, train_tagger
+from pipeline.standalone.tagging.tagger import find_spans, load_tagger, score_file
+from pipeline.standalone.tagging.training import TagTraining, train_tagger
 
 FORMS = (".jsonl", ".jsonl.gz", ".csv", ".csv.gz")
 HEADER = "| tagger | epochs | seed | precision | recall | micro F1 | macro F1 | train min | tag min |"

@@ -214,16 +214,16 @@ def train_tagger(
         files: JSON lines of text and entities or of tokens and tags, or CSV; one file or several.
         folder: appears when all is done.
         config: options, of which ``tagger``, ``seed`` and ``workers`` matter; None: those of the default preset.
-        dev: labelled rows by which the finished tagger is scored, into ``metrics.json``.
+        dev: labelled rows whose F1 chooses the epoch, and by which the tagger is scored, into ``metrics.json``.
 
     Raises:
-        DataError: rows are malformed or mark nothing, or ``dev`` has types that no training row has.
+        DataError: rows are malformed or mark nothing.
         ConfigError: no tagger is configured, or the folder exists.
         ArtifactError: the encoder cannot be had.
     """
     from pipeline.config import load_config
-    from pipeline.standalone.tagging.tagger import TagTraining
-    from pipeline.standalone.tagging.tagger import train_tagger as train
+    from pipeline.standalone.tagging.training import TagTraining
+    from pipeline.standalone.tagging.training import train_tagger as train
 
     paths = [Path(file) for file in ([files] if isinstance(files, str | Path) else files)]
     request = TagTraining(paths, config or load_config(), None if dev is None else Path(dev))

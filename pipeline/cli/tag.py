@@ -6,7 +6,7 @@ import logging
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -14,6 +14,10 @@ from pipeline.cli.files import distinct_outputs
 from pipeline.cli.options import Set
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from pipeline.data.formats.tagging import Form
+    from pipeline.standalone.tagging.tagger import PlainTagger
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -23,10 +27,22 @@ DEFAULT_TAGGER = "bert"
 Model = Annotated[Path, typer.Option(help="Folder of the trained tagger.", metavar="FOLDER")]
 Threads = Annotated[int, typer.Option("--workers", min=1, max=256, help="Threads of the network.", metavar="N")]
 
+Tags = Annotated[
+    str, typer.Option("--tags", help="How tags are written: BIO, IOB1, IO, BIOES, BMES, BILOU, SM.", metavar="NAME")
+]
+TagNames = Annotated[
+    str, typer.Option(help="What tags that are numbers stand for, from 0 on: O,B-PER,...", metavar="A,B,...")
+]
+FormatName = Annotated[
+    Literal["auto", "entities", "tokens", "columns", "table", "text"],
+    typer.Option("--format", help="Form of the rows."),
+]
+
 tag = typer.Typer(
     help="""Plain tagging: named entities or parts of speech in any rows with marked spans.
 
-    Rows are JSON lines with text and entities, JSON lines with tokens and tags, or CSV with text and label.
+    Rows are JSON lines with text and entities, JSON lines with tokens and tags, CoNLL columns, or CSV with text and
+    label.
 
     Example: python run.py tag train --train train.jsonl --dev dev.jsonl --model models/ner --tagger lstm
     """
@@ -40,8 +56,17 @@ def train(
     ],
     model: Model,
     dev: Annotated[
-        Path | None, typer.Option(help="Labelled rows to score the finished tagger on.", metavar="FILE")
+        Path | None, typer.Option(help="Labelled rows: the epoch with the best F1 on them is kept.", metavar="FILE")
     ] = None,
+    start: Annotated[
+        Path | None, typer.Option("--from", help="Go on from a trained tagger, also with new types.", metavar="FOLDER")
+    ] = None,
+    labels: Annotated[
+        Literal["auto", "word", "span"], typer.Option(help="A label a word, or spans; auto: by the tags of the rows.")
+    ] = "auto",
+    tags: Tags = "",
+    tag_names: TagNames = "",
+    form: FormatName = "auto",
     tagger: Annotated[
         str | None, typer.Option(help="lstm, encoder or bert; the configured one by default.", metavar="NAME")
     ] = None,
@@ -63,11 +88,17 @@ def train(
         raise DataError(f"{missing[0]}: no such file")
 
     from pipeline.standalone.tagging.score import figure_text
-    from pipeline.standalone.tagging.tagger import TagTraining, train_tagger
+    from pipeline.standalone.tagging.training import TagTraining, train_tagger
 
-    logger.info("tagger: %s", options.tagger.name)
-    request = TagTraining(train_files, options, dev, command=["run.py", *sys.argv[1:]])
-    _, scores = train_tagger(request, model)
+    request = TagTraining(
+        *(train_files, options, dev, ["run.py", *sys.argv[1:]]),
+        labels=labels,
+        form=_form(form, tags, tag_names),
+        start=start,
+        names_tagger=bool(chosen or config) or any(item.startswith("tagger.name=") for item in overrides or ()),
+    )
+    trained, scores = train_tagger(request, model)
+    logger.info("tagger: %s%s", trained.model.config.name, ", a label a word" if trained.tags_words else "")
     if scores:
         logger.info("dev: micro F1 %s, macro F1 %s", figure_text(scores.micro.f1), figure_text(scores.macro.f1))
     say(str(model))
@@ -78,6 +109,14 @@ def predict(
     model: Model,
     input_file: Annotated[Path, typer.Option("--input", help="Rows, or plain text line by line.", metavar="FILE")],
     output: Annotated[Path, typer.Option(help="The same rows with what was found; .gz is packed.", metavar="FILE")],
+    confidence: Annotated[
+        bool, typer.Option("--confidence/--no-confidence", help="Write the probability of each span.")
+    ] = True,
+    attention: Annotated[
+        Path | None,
+        typer.Option(help="Also the attention maps of a file of one row, as .json or .svg.", metavar="FILE"),
+    ] = None,
+    form: FormatName = "auto",
     workers: Threads = 1,
 ) -> None:
     """Tag the rows of a file; labels that it holds are not looked at.
@@ -90,18 +129,23 @@ def predict(
     from pipeline.data.formats.tagging import RowKind, RowWriter, iter_rows, row_kind
     from pipeline.data.read import count_rows
 
-    distinct_outputs(output, inputs=(input_file,))
+    distinct_outputs(output, attention, inputs=(input_file,))
+    known = _form(form)
     # A record of a table may take several lines.
-    total = None if row_kind(input_file) is RowKind.TABLE else count_rows(input_file)
+    in_lines = (known.kind or row_kind(input_file)) not in (RowKind.TABLE, RowKind.COLUMNS)
+    total = count_rows(input_file) if in_lines else None
     output_file(output)
 
     from pipeline.standalone.tagging.tagger import load_tagger
 
     tagger = load_tagger(model, threads=workers)
+    if attention:
+        _write_attention(tagger, input_file, attention, known)
     with atomic_writer(output) as file:
-        writer = RowWriter(file, tagger.notation)
-        rows = tagger.tag(iter_rows(input_file))
-        for row, spans in tqdm(rows, total=total, desc="predict", unit="row", disable=None):
+        writer = RowWriter(file, tagger.notation, scored=confidence)
+        rows = iter_rows(input_file, form=known)
+        tagged = tagger.tag_scored(rows) if confidence else tagger.tag(rows)
+        for row, spans in tqdm(tagged, total=total, desc="predict", unit="row", disable=None):
             writer.write(row, spans)
     say(str(output))
 
@@ -116,6 +160,9 @@ def evaluate(
     color: Annotated[
         Literal["auto", "always", "never"], typer.Option(help="Colours in what is shown: auto, always, never.")
     ] = "auto",
+    tags: Tags = "",
+    tag_names: TagNames = "",
+    form: FormatName = "auto",
     workers: Threads = 1,
 ) -> None:
     """Score found spans against gold: strict precision, recall and F1, of each type and on average.
@@ -128,17 +175,28 @@ def evaluate(
 
     from pipeline.artifacts import atomic_write_json
     from pipeline.data.formats.tagging import read_rows
-    from pipeline.standalone.tagging.score import format_scores
+    from pipeline.metric import score_overlap
+    from pipeline.standalone.tagging.score import format_baselines, format_overlap, format_scores
     from pipeline.standalone.tagging.tagger import find_spans, load_tagger, read_predicted, score_file
     from pipeline.standalone.tagging.view import format_row, type_colours
 
-    marked = read_rows(gold)
-    if pred:
-        found = read_predicted(pred, marked)
-    elif model:
-        found = find_spans(load_tagger(model, threads=workers), marked)
+    tagger = load_tagger(model, threads=workers) if model else None
+    known = _form(form, "WORD" if tagger and tagger.tags_words else tags, tag_names)
+    marked = read_rows(gold, form=known)
+    if tagger:
+        found = find_spans(tagger, marked)
+    elif pred:
+        found = read_predicted(pred, marked, form=known)
     scores = score_file(marked, found)
+    figures = scores.to_dict()
     say(format_scores(scores))
+    if scores.tag_accuracy is None:
+        overlap = score_overlap((row.spans for row in marked.rows), found)
+        figures["overlap"] = {name: outcomes.to_dict() for name, outcomes in overlap.items()}
+        say("\n" + format_overlap(overlap))
+    elif tagger and tagger.baseline:
+        figures["baseline"] = tagger.baseline.accuracies(marked.rows)
+        say(format_baselines(figures["baseline"]))
     is_terminal = sys.stdout.isatty()
     colored = color == "always" or (color == "auto" and is_terminal)
     with_errors_first = sorted(range(len(found)), key=lambda index: set(found[index]) == set(marked.rows[index].spans))
@@ -153,4 +211,32 @@ def evaluate(
         )
         typer.echo(f"\n{gold}:{row.line}\n{view}", color=colored)
     if json_file:
-        atomic_write_json(json_file, scores.to_dict())
+        atomic_write_json(json_file, figures)
+
+
+def _form(kind: str, tags: str = "", tag_names: str = "") -> Form:
+    """Return what the options say of a file's form."""
+    from pipeline.data.formats.tagging import Form, RowKind
+
+    names = tuple(name.strip() for name in tag_names.split(",")) if tag_names else ()
+    return Form(None if kind == "auto" else RowKind(kind), tags, names)
+
+
+def _write_attention(tagger: PlainTagger, rows: Path, output: Path, form: Form) -> None:
+    """Write the attention maps of the only row of a file."""
+    from itertools import islice
+
+    from pipeline.data.formats.tagging import iter_rows
+    from pipeline.entities.taggers.attention import attention_maps
+    from pipeline.standalone.tagging.attention_file import check_attention_path, write_attention
+    from pipeline.standalone.tagging.words import as_words, word_example
+    from pipeline.text import normalise
+    from pipeline.text.spans import LabelledText
+
+    check_attention_path(output)
+    found = list(islice(iter_rows(rows, form=form), 2))
+    if len(found) > 1:
+        raise DataError(f"{rows}: --attention is for a file of one row, this has more")
+    row = found[0]
+    example = word_example(as_words(row)) if tagger.tags_words else LabelledText(normalise(row.text).text)
+    write_attention(output, row.text, attention_maps(tagger.model, example))

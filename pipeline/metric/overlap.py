@@ -15,8 +15,8 @@ What has no partner is missed (gold) or spurious (found). With POS = correct + i
 ACT = correct + incorrect + partial + spurious, precision = (correct + partial / 2) / ACT and
 recall = (correct + partial / 2) / POS.
 
-Segura-Bedmar et al., SemEval 2013. Deviation: nervaluate lets several found spans have one gold span as partner; here it
-is the one with the same ends, else that which shares most with it.
+Segura-Bedmar et al., SemEval 2013. Deviation: nervaluate lets several found spans have one gold span as partner; here
+it is the one with the same ends, else that which shares most with it.
 """
 
 from __future__ import annotations

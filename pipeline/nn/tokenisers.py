@@ -102,7 +102,7 @@ class WordTokeniser(CharacterTokeniser):
     @classmethod
     def of_sentences(cls, sentences: Iterable[Sequence[str]], *, min_count: int = 2) -> Self:
         """Take the words that occur at least so often; the others teach what an unknown word is."""
-        forms = (_word_form(word) for words in sentences for word in words)
+        forms = (word_form(word) for words in sentences for word in words)
         known = Vocabulary.of_tokens(forms, min_count=min_count).tokens
         return cls(Vocabulary([FIRST, SEPARATOR, *(word for word in known if word not in (FIRST, SEPARATOR))]))
 
@@ -116,11 +116,12 @@ class WordTokeniser(CharacterTokeniser):
 
     def encode(self, words: Sequence[str]) -> Tokens:
         """Look words up; their places are their numbers."""
-        ids = self.vocabulary.encode(_word_form(word) for word in words)
+        ids = self.vocabulary.encode(word_form(word) for word in words)
         return _tokens(ids, range(len(words)), range(1, len(words) + 1))
 
 
-def _word_form(word: str) -> str:
+def word_form(word: str) -> str:
+    """Return a word as the vocabulary knows it."""
     return normalise(word).text.strip() or word
 
 

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from pipeline.metric import Averages, Counts, TagScores
+from collections.abc import Mapping
+
+from pipeline.metric import Averages, Counts, Outcomes, TagScores
 from pipeline.text.terminal import columns, padded, shown
 
 TYPELESS = "(no type)"
+MEANINGS = {
+    "exact": "both ends right, whatever the type",
+    "partial": "half a point for a span that overlaps",
+    "type": "the type right, of a span that overlaps",
+}
+"""Of the figures beside the strict ones, as nervaluate names them; ``pipeline.metric.overlap`` defines them."""
+BASELINES = {"majority": "always the commonest tag", "most_frequent_tag": "the commonest tag of each word"}
 
 
 def format_scores(scores: TagScores) -> str:
@@ -25,7 +34,19 @@ def format_scores(scores: TagScores) -> str:
     return "\n".join(lines)
 
 
-def _ratios(figures: Counts | Averages) -> str:
+def format_overlap(outcomes: Mapping[str, Outcomes]) -> str:
+    """Lay out the figures that take no notice of types, or give half a point."""
+    lines = ["partly right (SemEval-2013)    prec  recall      F1"]
+    lines += [f"{name:<27}{_ratios(outcomes[name])}  {meaning}" for name, meaning in MEANINGS.items()]
+    return "\n".join(lines)
+
+
+def format_baselines(accuracies: Mapping[str, float | None]) -> str:
+    """Lay out what needs no network, to be read beside the tag accuracy."""
+    return "\n".join(f"baseline     {figure_text(accuracies[name])} ({text})" for name, text in BASELINES.items())
+
+
+def _ratios(figures: Counts | Averages | Outcomes) -> str:
     return "".join(f"{figure_text(value):>8}" for value in (figures.precision, figures.recall, figures.f1))
 
 

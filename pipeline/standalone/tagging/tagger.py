@@ -1,25 +1,22 @@
-"""Plain tagging: a tagger of stage one on rows with marked spans, apart from any article."""
+"""A trained tagger at work on rows with marked spans, or words with a tag each, apart from any article."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
-from pipeline.artifacts import SCHEMA_VERSION, DataFile, atomic_write_json, new_folder, read_json
-from pipeline.artifacts.manifest import environment
-from pipeline.config import Config
+from pipeline.artifacts import SCHEMA_VERSION, read_json
 from pipeline.data.formats.tagging import (
+    Form,
     Notation,
     TagFile,
     TagRow,
-    labelled_text,
     read_rows,
     to_characters,
     untouched_spans,
@@ -27,17 +24,15 @@ from pipeline.data.formats.tagging import (
 from pipeline.entities.taggers.model import TaggerModel
 from pipeline.errors import ArtifactError, DataError
 from pipeline.metric import TagScores, score_spans
-from pipeline.registry import TAGGERS, resolve
-from pipeline.runtime.epoch_log import EpochReport, JsonLinesLog
+from pipeline.standalone.tagging.seen import SeenTexts
+from pipeline.standalone.tagging.words import WordBaseline, as_words, word_example
 from pipeline.text import normalise
-from pipeline.text.spans import LabelledText, Span
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from pipeline.text.spans import OUTSIDE, LabelledText, ScoredSpan, Span
 
 logger = logging.getLogger(__name__)
 
 SETTINGS, WEIGHTS, LOG, METRICS = "tagging.json", "model.safetensors", "log.jsonl", "metrics.json"
+SEEN, WORD_TAGS = "seen.json", "word_tags.json"
 """Names in a model's folder."""
 CHUNK_SIZE = 256
 """Rows tagged together. Fixed: a batch's size could change the last bits of a score."""
@@ -49,103 +44,82 @@ class PlainTagger:
 
     model: TaggerModel
     notation: Notation
+    seen: SeenTexts = field(default_factory=SeenTexts)
+    """The texts it was trained on."""
+    baseline: WordBaseline | None = None
+    """Of a tagger of words: the commonest tags."""
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The types it tags, in order."""
         return self.model.scheme.labels
 
+    @property
+    def tags_words(self) -> bool:
+        """Tell whether it gives each word one label."""
+        return self.model.words
+
     def tag(self, rows: Iterable[TagRow]) -> Iterator[tuple[TagRow, tuple[Span, ...]]]:
-        """Yield each row with the spans found in its untouched text, without overlap; they fit its tokens."""
-        rows = iter(rows)
-        n_misfit = 0
-        while chunk := list(islice(rows, CHUNK_SIZE)):
-            texts = [normalise(row.text) for row in chunk]
-            found = self.model.tag([LabelledText(text.text) for text in texts])
-            for row, text, spans in zip(chunk, texts, found, strict=True):
-                answer = tuple(untouched_spans(text, spans))
-                if row.tokens:
-                    fitting = self.notation.to_tokens(answer, row.tokens)
-                    n_misfit += 0 if self.notation.is_plain else len(answer) - len(fitting)
-                    answer = to_characters(fitting, row.tokens)
-                yield row, answer
+        """Yield each row with the spans found in its untouched text, without overlap; they fit its tokens.
+
+        A tagger of words cuts rows without tokens into words first; they are yielded as rows of tokens.
+        """
+        for row, spans in self._answers(rows, with_probs=False):
+            yield row, tuple(Span(span.start, span.stop, span.label) for span in spans)
+
+    def tag_scored(self, rows: Iterable[TagRow]) -> Iterator[tuple[TagRow, tuple[ScoredSpan, ...]]]:
+        """Yield the same with the probability of each span."""
+        return self._answers(rows, with_probs=True)
+
+    def tell_other_labels(self, gold: TagFile) -> None:
+        """Warn of rows with types that the tagger does not know: they count as missed."""
+        if unknown := [label for label in gold.labels if label not in self.labels]:
+            logger.warning(
+                "the model tags %s; %s has also %s: counted as missed",
+                *(listing(self.labels), gold.path, listing(unknown)),
+            )
+
+    def _answers(self, rows: Iterable[TagRow], *, with_probs: bool) -> Iterator[tuple[TagRow, tuple[ScoredSpan, ...]]]:
+        n_rows = n_seen = n_misfit = 0
+        chunks = iter(rows)
+        while chunk := list(islice(chunks, CHUNK_SIZE)):
+            chunk = [as_words(row) for row in chunk] if self.tags_words else chunk
+            n_rows += len(chunk)
+            n_seen += sum(row.text in self.seen for row in chunk)
+            for row, found in zip(chunk, self._chunk(chunk, with_probs=with_probs), strict=True):
+                answer = found
+                if row.tokens and not self.tags_words:
+                    fitting = self.notation.to_tokens([_bare(span) for span in found], row.tokens)
+                    n_misfit += 0 if self.notation.is_plain else len(found) - len(fitting)
+                    answer = _with_probs(to_characters(fitting, row.tokens), found)
+                yield row, tuple(answer)
         if n_misfit:
             logger.warning("%d spans that begin or end inside a token were left out", n_misfit)
+        if n_seen:
+            logger.warning("%d of %d rows have the text of a row that the model was trained on", n_seen, n_rows)
 
-    def require_labels(self, gold: TagFile) -> None:
-        """Refuse rows with types that the tagger does not know: it would be scored on what it cannot find.
-
-        Raises:
-            ArtifactError: there are some; the message names both sides.
-        """
-        if unknown := [label for label in gold.labels if label not in self.labels]:
-            raise ArtifactError(f"the model tags {_listing(self.labels)}; {gold.path} has also {_listing(unknown)}")
-
-
-@dataclass(frozen=True, slots=True)
-class TagTraining:
-    """What a tagger is trained on.
-
-    Args:
-        files: labelled rows.
-        config: of which ``tagger``, ``seed`` and ``workers`` (threads) matter.
-        dev: labelled rows by which the finished tagger is scored; nothing is tuned on them.
-        command: as typed.
-    """
-
-    files: Sequence[Path]
-    config: Config
-    dev: Path | None = None
-    command: Sequence[str] = ()
-
-
-def train_tagger(request: TagTraining, folder: Path) -> tuple[PlainTagger, TagScores | None]:
-    """Train into a new folder, which appears only when all is done; return the tagger and its figures on ``dev``.
-
-    With ``tagger.dev_fraction`` some of the rows are kept back to choose the best epoch.
-
-    Raises:
-        DataError: rows are malformed or mark nothing, or ``dev`` has types that no training row has.
-        ConfigError: there is no such tagger, or the folder exists.
-        ArtifactError: the encoder cannot be had.
-    """
-    options, seed = request.config.tagger, request.config.seed
-    resolve(TAGGERS, options.name, kind="tagger")  # better now than after the files were read
-    with new_folder(folder) as unfinished:
-        files = [read_rows(path) for path in request.files]
-        labels = sorted({label for file in files for label in file.labels})
-        if not labels:
-            raise DataError(
-                f"{', '.join(map(str, request.files))}: no row has a marked span: there is nothing to learn"
-            )
-        gold = read_rows(request.dev) if request.dev else None
-        if gold and (unknown := [label for label in gold.labels if label not in labels]):
-            raise DataError(f"the training rows have {_listing(labels)}; {gold.path} has also {_listing(unknown)}")
-        notation = next((file.notation for file in files if file.notation), Notation())
-        texts = [labelled_text(row) for file in files for row in file.rows]
-        order = np.random.default_rng(seed).permutation(len(texts))
-        n_held_out = round(len(texts) * options.dev_fraction)
-        held_out, rest = ([texts[index] for index in part] for part in (order[:n_held_out], order[n_held_out:]))
-        with _EpochLog(unfinished / LOG, n_epochs=options.training.max_epochs) as log:
-            model = TaggerModel(options, labels=labels, seed=seed, threads=request.config.workers, log=log)
-            tagger = PlainTagger(model.fit(rest, held_out), notation)
-        model.save(unfinished)
-        scores = score_file(gold, find_spans(tagger, gold)) if gold else None
-        if scores:
-            atomic_write_json(unfinished / METRICS, {"dev": scores.to_dict()})
-        settings = {
-            "schema_version": SCHEMA_VERSION,
-            "labels": labels,
-            "notation": notation.letters,
-            "n_tokens": len(model.tokeniser_),
-            "command": list(request.command),
-            "seed": seed,
-            "threads": request.config.workers,
-            "data": [DataFile.of(file.path, rows=len(file.rows)).to_dict() for file in files],
-            **environment(),
-        }
-        atomic_write_json(unfinished / SETTINGS, settings)
-    return tagger, scores
+    def _chunk(self, rows: Sequence[TagRow], *, with_probs: bool) -> Iterator[list[ScoredSpan]]:
+        """Yield what is found in each row's untouched text."""
+        normalised = [normalise(row.text) for row in rows]
+        texts = (
+            [word_example(row) for row in rows] if self.tags_words else [LabelledText(text.text) for text in normalised]
+        )
+        if with_probs:
+            found = self.model.tag_scored(texts)
+        else:
+            found = [
+                [ScoredSpan(span.start, span.stop, 1.0, span.label) for span in spans]
+                for spans in self.model.tag(texts)
+            ]
+        for row, text, spans in zip(rows, normalised, found, strict=True):
+            if self.tags_words:
+                marked = [span for span in spans if span.label != OUTSIDE]
+                yield [
+                    span._replace(start=row.tokens[span.start][0], stop=row.tokens[span.start][1]) for span in marked
+                ]
+            else:
+                moved = [ScoredSpan(*text.raw_span(span.start, span.stop), span.prob, span.label) for span in spans]
+                yield _with_probs(untouched_spans(text, [_bare(span) for span in spans]), moved)
 
 
 def load_tagger(folder: Path, *, threads: int = 1) -> PlainTagger:
@@ -165,28 +139,29 @@ def load_tagger(folder: Path, *, threads: int = 1) -> PlainTagger:
         raise ArtifactError(
             f"{folder}: its vocabulary has {len(model.tokeniser_)} tokens, it was trained with {settings['n_tokens']}"
         )
-    return PlainTagger(model, Notation(settings["notation"]))
+    try:
+        notation = Notation.parse(settings["notation"])
+    except ValueError as error:
+        raise ArtifactError(f"{folder / SETTINGS}: damaged, {error}") from error
+    baseline = WordBaseline.load(folder / WORD_TAGS) if model.words else None
+    return PlainTagger(model, notation, SeenTexts.load(folder / SEEN), baseline)
 
 
 def find_spans(tagger: PlainTagger, gold: TagFile) -> list[tuple[Span, ...]]:
-    """Tag the rows of a file; return what was found in each.
-
-    Raises:
-        ArtifactError: the rows have types that the tagger does not know.
-    """
-    tagger.require_labels(gold)
+    """Tag the rows of a file; return what was found in each. Types that the tagger does not know are told."""
+    tagger.tell_other_labels(gold)
     tagged = tqdm(tagger.tag(gold.rows), total=len(gold.rows), desc="tag", unit="row", disable=None)
     return [spans for _, spans in tagged]
 
 
-def read_predicted(path: Path, gold: TagFile) -> list[tuple[Span, ...]]:
+def read_predicted(path: Path, gold: TagFile, *, form: Form | None = None) -> list[tuple[Span, ...]]:
     """Read the spans that a file of predictions has in the rows of gold, whatever the form of either.
 
     Raises:
         DataError: its rows are malformed, or are not those of gold.
     """
     plain = gold.notation if gold.notation and gold.notation.is_plain else None
-    answers = read_rows(path, notation=plain).rows
+    answers = read_rows(path, form=form, notation=plain, keeps_rules=False).rows
     for answer, row in zip(answers, gold.rows, strict=False):
         if answer.text != row.text:
             raise DataError(f"{path}:{answer.line}: its text is not that of {gold.path}:{row.line}")
@@ -206,39 +181,11 @@ def score_file(gold: TagFile, found: Sequence[Sequence[Span]]) -> TagScores:
         (row.spans for row in gold.rows),
         found,
         tags=(
-            ((row.source["tags"], tags(row, spans, notation)) for row, spans in zip(gold.rows, found, strict=True))
+            ((row.tags, tags(row, spans, notation)) for row, spans in zip(gold.rows, found, strict=True))
             if notation and notation.is_plain
             else ()
         ),
     )
-
-
-class _EpochLog(JsonLinesLog):
-    """Appends a JSON line per epoch, and shows a bar in a terminal and a line elsewhere."""
-
-    def __init__(self, path: Path, *, n_epochs: int) -> None:
-        super().__init__(path)
-        self._bar = tqdm(total=n_epochs, desc="train", unit="epoch", disable=None)
-
-    def __enter__(self) -> _EpochLog:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.close()
-
-    def __call__(self, report: EpochReport | Mapping[str, Any]) -> None:
-        super().__call__(report)
-        if isinstance(report, EpochReport):
-            self._bar.set_postfix(loss=f"{report.loss:.4f}")
-            self._bar.update()
-            if self._bar.disable:
-                logger.info(
-                    "epoch %d of %d: loss %.4f, %.0f s",
-                    report.epoch + 1,
-                    self._bar.total,
-                    report.loss,
-                    report.seconds,
-                )
 
 
 def _read_settings(path: Path) -> dict[str, Any]:
@@ -251,5 +198,26 @@ def _read_settings(path: Path) -> dict[str, Any]:
     return settings
 
 
-def _listing(labels: Iterable[str]) -> str:
+def _bare(span: ScoredSpan) -> Span:
+    return Span(span.start, span.stop, span.label)
+
+
+def _with_probs(spans: Iterable[Span], scored: Sequence[ScoredSpan]) -> list[ScoredSpan]:
+    """Give each span the probability of the one it came from: the likeliest of its type that it overlaps."""
+    return [
+        ScoredSpan(
+            *(span.start, span.stop),
+            max(
+                other.prob
+                for other in scored
+                if other.label == span.label and other.start < span.stop and span.start < other.stop
+            ),
+            span.label,
+        )
+        for span in spans
+    ]
+
+
+def listing(labels: Iterable[str]) -> str:
+    """Return types in words."""
     return ", ".join(label or "(no type)" for label in labels)

@@ -30,10 +30,12 @@ from pipeline.data.formats.tagging.rules import choose_notation, named_notation
 from pipeline.data.formats.tagging.tokens import to_characters
 from pipeline.data.read import iter_json_objects, iter_lines
 from pipeline.errors import DataError
-from pipeline.text.spans import Span
+from pipeline.text.spans import ScoredSpan, Span
 
 logger = logging.getLogger(__name__)
 
+PROBS = "probs"
+"""Key of token rows that were tagged."""
 _READERS = {
     RowKind.ENTITIES: iter_entity_rows,
     RowKind.TOKENS: iter_token_rows,
@@ -159,18 +161,25 @@ class RowWriter:
     Args:
         file: opened without translation of line ends.
         notation: of tags.
+        scored: whether spans come with their probabilities.
     """
 
-    def __init__(self, file: TextIO, notation: Notation) -> None:
-        self._file, self._notation = file, notation
+    def __init__(self, file: TextIO, notation: Notation, *, scored: bool = False) -> None:
+        self._file, self._notation, self._scored = file, notation, scored
         self._columns: tuple[str, ...] = ()
 
-    def write(self, row: TagRow, spans: Sequence[Span]) -> None:
-        """Append a row with spans of its untouched text; where tags are written they must not overlap."""
+    def write(self, row: TagRow, found: Sequence[Span] | Sequence[ScoredSpan]) -> None:
+        """Append a row with spans of its untouched text; where tags are written they must not overlap.
+
+        The probabilities of scored spans are written as ``prob`` beside each, or as ``probs`` with a number for each
+        token (null where it belongs to no span); columns have no place for them.
+        """
+        spans = [Span(span.start, span.stop, span.label) for span in found]
+        marks = [{"prob": round(span.prob, 4)} if isinstance(span, ScoredSpan) else {} for span in found]
         if row.kind is RowKind.TABLE:
             regions = [
-                {"start": start, "end": stop, "text": row.text[start:stop], "labels": [label]}
-                for start, stop, label in spans
+                {"start": start, "end": stop, "text": row.text[start:stop], "labels": [label], **mark}
+                for (start, stop, label), mark in zip(spans, marks, strict=True)
             ]
             self._write_cells({**row.source, LABEL: json.dumps(regions, ensure_ascii=False)})
         elif row.kind in (RowKind.TOKENS, RowKind.COLUMNS):
@@ -178,11 +187,12 @@ class RowWriter:
             if row.kind is RowKind.COLUMNS:
                 self._file.write(written_columns(row, tags))
             else:
-                self._write_json({**row.source, TAGS: tags})
+                given = {PROBS: _by_token(row, spans, marks)} if self._scored else {}
+                self._write_json({**row.source, TAGS: tags, **given})
         else:
             entities = [
-                {"entity": row.text[start:stop], "type": label, "from": start, "to": stop}
-                for start, stop, label in spans
+                {"entity": row.text[start:stop], "type": label, "from": start, "to": stop, **mark}
+                for (start, stop, label), mark in zip(spans, marks, strict=True)
             ]
             self._write_json({**row.source, ENTITIES: entities})
 
@@ -206,6 +216,15 @@ def _with_spans(path: Path, row: TagRow, notation: Notation) -> TagRow:
         spans=to_characters(spans, row.tokens),
         unknown=tuple(row.tokens[index] for index in unknown),
     )
+
+
+def _by_token(row: TagRow, spans: Sequence[Span], marks: Sequence[Mapping[str, float]]) -> list[float | None]:
+    """Return the probability of the span that each token belongs to."""
+    of_token: list[float | None] = []
+    for start, stop in row.tokens:
+        inside = (mark["prob"] for span, mark in zip(spans, marks, strict=True) if span[0] < stop and start < span[1])
+        of_token.append(next(inside, None))
+    return of_token
 
 
 def _tell_two_types(path: Path, rows: Sequence[TagRow]) -> None:

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pipeline.data.formats.tagging.conventions import LETTERS
-from pipeline.data.formats.tagging.notation import Fit, Notation
+from pipeline.data.formats.tagging.notation import PLAIN, Fit, Notation
 from pipeline.data.formats.tagging.readers import located
 from pipeline.data.formats.tagging.row import TagRow
 from pipeline.errors import ConfigError, DataError
 
+PLAIN_NAME = "WORD"
+"""Names the reading in which each token's tag is its label, whatever it looks like."""
 logger = logging.getLogger(__name__)
 
 MAX_LOST = 0.01
@@ -24,9 +26,11 @@ def named_notation(name: str, tags: Notation) -> Notation:
     Raises:
         ConfigError: there is none of that name.
     """
+    if name.upper() == PLAIN_NAME:
+        return Notation(PLAIN)
     names = {"BIO": "BI", "IOB2": "BI", "BIOES": "BIES", "BILOU": "BILU", **{letters: letters for letters in LETTERS}}
     if name.upper() not in names:
-        raise ConfigError(f"no notation of tags {name!r} (have: {', '.join(names)})")
+        raise ConfigError(f"no notation of tags {name!r} (have: {', '.join(names)}, {PLAIN_NAME})")
     return Notation(names[name.upper()], tags.spelling)
 
 
