@@ -103,8 +103,8 @@ class WordTokeniser(CharacterTokeniser):
     def of_sentences(cls, sentences: Iterable[Sequence[str]], *, min_count: int = 2) -> Self:
         """Take the words that occur at least so often; the others teach what an unknown word is."""
         forms = (word_form(word) for words in sentences for word in words)
-        known = Vocabulary.of_tokens(forms, min_count=min_count).tokens
-        return cls(Vocabulary([FIRST, SEPARATOR, *(word for word in known if word not in (FIRST, SEPARATOR))]))
+        # No word clashes with the frame: words are in lower case.
+        return cls(Vocabulary([FIRST, SEPARATOR, *Vocabulary.of_tokens(forms, min_count=min_count).tokens]))
 
     def __call__(self, text: str) -> Tokens:
         """Cut a text at its blanks."""

@@ -26,10 +26,32 @@ REFUSED = {
     "bad row": ((*TRAIN, "--train", "bad.jsonl"), 3, ["bad.jsonl:1: an entity lies at [0, 9)"]),
     "plain text": ((*TRAIN, "--train", "plain.txt"), 3, ["plain.txt:1: plain text, want entities"]),
     "nothing marked": ((*TRAIN, "--train", "unmarked.jsonl"), 3, ["unmarked.jsonl: no row has a marked span"]),
-    "dev of other types": (
-        (*TRAIN, "--train", "dev.jsonl", "--dev", "other.jsonl"),
+    "labels of words without tokens": (
+        (*TRAIN, "--train", "dev.jsonl", "--labels", "word"),
         3,
-        ["the training rows have 公司, 地点; other.jsonl has also 品牌"],
+        ["--labels word wants rows with tokens and a tag each"],
+    ),
+    "no tagger to go on from": ((*TRAIN, "--train", "dev.jsonl", "--from", "m"), 4, ["m: no folder of a trained"]),
+    "another tagger to go on from": (
+        ("train", "--model", "new", "--train", "dev.jsonl", "--from", "ner", "--tagger", "encoder"),
+        2,
+        ["ner is a tagger lstm, not encoder"],
+    ),
+    "markup as plain text": ((*PREDICT, "--input", "array.json"), 3, ["array.json:1: this is a JSON array"]),
+    "attention of another kind of file": (
+        (*PREDICT, "--input", "dev.jsonl", "--attention", "a.png"),
+        2,
+        ["a.png: want a name that ends in .json or .svg"],
+    ),
+    "attention of many rows": (
+        (*PREDICT, "--input", "dev.jsonl", "--attention", "a.svg"),
+        3,
+        ["dev.jsonl: --attention is for a file of one row"],
+    ),
+    "attention of another tagger": (
+        (*PREDICT, "--input", "other.jsonl", "--attention", "a.svg"),
+        2,
+        ["a tagger lstm has no attention maps"],
     ),
     "model exists": (("train", "--model", "ner", *SMALL, "--train", "dev.jsonl"), 2, ["ner: exists already"]),
     "model below a file": (
@@ -54,11 +76,6 @@ REFUSED = {
     "neither pred nor model": (("evaluate", "--gold", "dev.jsonl"), 2, ["want either --pred FILE or --model FOLDER"]),
     "both": (("evaluate", "--gold", "dev.jsonl", "--pred", "dev.jsonl", "--model", "ner"), 2, ["want either"]),
     "gold without labels": (("evaluate", "--gold", "plain.txt", "--model", "ner"), 3, ["plain.txt:1: plain text"]),
-    "gold of other types": (
-        ("evaluate", "--gold", "other.jsonl", "--model", "ner"),
-        4,
-        ["the model tags 公司, 地点; other.jsonl has also 品牌"],
-    ),
     "other rows": (
         ("evaluate", "--gold", "dev.jsonl", "--pred", "other.jsonl"),
         3,
@@ -93,6 +110,7 @@ def test_bad_input_is_refused_in_one_line_and_leaves_nothing(
         "bad.jsonl": lines({"text": "青禾", "entities": [{"from": 0, "to": 9}]}),
         "unmarked.jsonl": lines({"text": "青禾", "entities": []}),
         "plain.txt": "青禾\n",
+        "array.json": "[\n" + lines(OTHER) + "]\n",
         "empty.jsonl": "\n",
     }.items():
         (tmp_path / file).write_text(content, encoding="utf-8")
@@ -158,7 +176,7 @@ def test_training_that_breaks_off_leaves_no_folder(
     error: type[BaseException],
     code: int,
 ) -> None:
-    def fit(*_: object) -> None:
+    def fit(*_: object, **__: object) -> None:
         raise error
 
     monkeypatch.setattr("pipeline.entities.taggers.model.TaggerModel.fit", fit)
