@@ -16,8 +16,11 @@ from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
-    from pipeline.data.formats.tagging import Form
+    from collections.abc import Iterator, Sequence
+
+    from pipeline.data.formats.tagging import Form, TagRow
     from pipeline.standalone.tagging.tagger import PlainTagger
+    from pipeline.text.spans import ScoredSpan, Span
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -144,7 +147,9 @@ def predict(
     with atomic_writer(output) as file:
         writer = RowWriter(file, tagger.notation, scored=confidence)
         rows = iter_rows(input_file, form=known)
-        tagged = tagger.tag_scored(rows) if confidence else tagger.tag(rows)
+        tagged: Iterator[tuple[TagRow, Sequence[Span | ScoredSpan]]] = tagger.tag(rows)
+        if confidence:
+            tagged = tagger.tag_scored(rows)
         for row, spans in tqdm(tagged, total=total, desc="predict", unit="row", disable=None):
             writer.write(row, spans)
     say(str(output))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
@@ -71,6 +71,7 @@ class EncoderTagger(Tagger):
             float32 (batch, n_layers, n_heads, seq_len, seq_len); each row over keys sums to 1, and is 0 at padding.
         """
         states, maps = self._embedded(batch), []
+        layer: Any  # a ModuleList does not say of what
         for layer in self.layers:
             maps.append(layer.attention.weights(states, batch.mask))
             states = layer(states, batch.mask)

@@ -78,7 +78,7 @@ class TaggerModel:
         self.seed, self.threads, self.log = seed, threads, log
         self._class: type[Tagger] = resolve(TAGGERS, config.name, kind="tagger")
         if words and not self._class.reads_words:
-            able = ", ".join(name for name in TAGGERS if resolve(TAGGERS, name, kind="tagger").reads_words)
+            able = ", ".join(name for name in TAGGERS if reads_words(name))
             raise ConfigError(f"tagger {config.name} reads pieces, not given words", hint=f"--tagger, one of {able}")
         self._said_what_is_cut = False
 
@@ -344,6 +344,16 @@ def take_over_tags(network: Tagger, scheme: TagScheme, source: Tagger, known: Ta
         rows, columns = torch.meshgrid(torch.tensor(here), torch.tensor(here), indexing="ij")
         old_rows, old_columns = torch.meshgrid(torch.tensor(there), torch.tensor(there), indexing="ij")
         network.crf.transitions[rows, columns] = source.crf.transitions[old_rows, old_columns]
+
+
+def reads_words(name: str) -> bool:
+    """Tell whether a registered tagger can read given words.
+
+    Raises:
+        ConfigError: there is no such tagger.
+    """
+    network: type[Tagger] = resolve(TAGGERS, name, kind="tagger")
+    return network.reads_words
 
 
 def span_labels(of_token: np.ndarray, start: int, stop: int) -> np.ndarray:

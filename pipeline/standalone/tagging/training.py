@@ -14,7 +14,7 @@ from pipeline.artifacts import SCHEMA_VERSION, DataFile, atomic_write_json, new_
 from pipeline.artifacts.manifest import environment
 from pipeline.config import Config, TaggerConfig
 from pipeline.data.formats.tagging import Form, Notation, TagFile, labelled_text, read_rows
-from pipeline.entities.taggers.model import TaggerModel
+from pipeline.entities.taggers.model import TaggerModel, reads_words
 from pipeline.errors import ConfigError, DataError
 from pipeline.metric import TagScores
 from pipeline.registry import TAGGERS, resolve
@@ -130,12 +130,7 @@ def _wants_words(request: TagTraining, files: Sequence[TagFile]) -> bool:
         if not is_plain:
             raise DataError("--labels word wants rows with tokens and a tag each")
         return True
-    return is_plain and (not request.names_tagger or _reads_words(request.config.tagger.name))
-
-
-def _reads_words(name: str) -> bool:
-    reads: bool = resolve(TAGGERS, name, kind="tagger").reads_words
-    return reads
+    return is_plain and (not request.names_tagger or reads_words(request.config.tagger.name))
 
 
 def _options(request: TagTraining, start: PlainTagger | None, *, words: bool) -> TaggerConfig:

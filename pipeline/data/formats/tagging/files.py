@@ -168,7 +168,7 @@ class RowWriter:
         self._file, self._notation, self._scored = file, notation, scored
         self._columns: tuple[str, ...] = ()
 
-    def write(self, row: TagRow, found: Sequence[Span] | Sequence[ScoredSpan]) -> None:
+    def write(self, row: TagRow, found: Sequence[Span | ScoredSpan]) -> None:
         """Append a row with spans of its untouched text; where tags are written they must not overlap.
 
         The probabilities of scored spans are written as ``prob`` beside each, or as ``probs`` with a number for each

@@ -138,7 +138,7 @@ class Notation:
                 tags[start:stop] = [label] * (stop - start)
             return tags
         convention, written = self._convention, [OUTSIDE] * n_tokens
-        letter_of = {meaning: letter for letter, meaning in reversed(convention.meaning.items())}
+        letter_of = {meaning: letter for letter, meaning in reversed(list(convention.meaning.items()))}
         previous: Span | None = None
         ordered = sorted(spans)
         encoded = self._scheme.encode(ordered, n_tokens)
