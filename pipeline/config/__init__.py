@@ -9,7 +9,14 @@ from pipeline.config.load import (
     load_config,
     presets,
 )
-from pipeline.config.ranking import CandidateConfig, CrossConfig, RelevanceConfig, RerankConfig
+from pipeline.config.ranking import (
+    CandidateConfig,
+    CrossConfig,
+    MaLSTMConfig,
+    RelevanceConfig,
+    RerankConfig,
+    SoftAlignConfig,
+)
 from pipeline.config.taggers import JointConfig, TaggerConfig
 from pipeline.config.training import MAX_POSITIONS, EncoderConfig, TrainingConfig
 
@@ -23,9 +30,11 @@ __all__ = [
     "EncoderConfig",
     "HeadConfig",
     "JointConfig",
+    "MaLSTMConfig",
     "RelevanceConfig",
     "RerankConfig",
     "SentimentConfig",
+    "SoftAlignConfig",
     "TaggerConfig",
     "TrainingConfig",
     "config_from_dict",

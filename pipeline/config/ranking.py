@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
-from pipeline.config.checks import check_ranges, option
+from pipeline.config.checks import check_ranges, option, require
 from pipeline.config.training import MAX_POSITIONS, EncoderConfig, TrainingConfig
 
 
@@ -97,23 +97,68 @@ def _relevance_training() -> TrainingConfig:
 
 
 NO_RELEVANCE = "none"
+MAX_COSINE_DISTANCE = 2.0
+"""Of two encodings that point in opposite directions."""
+
+
+@dataclass
+class MaLSTMConfig:
+    """What only ``malstm`` has; the defaults are its paper's."""
+
+    similarity: Literal["exp_l1", "euclidean", "cosine", "linear"] = "exp_l1"
+    """Of the two encodings: exp(-L1 distance), exp(-Euclidean distance), (1 + cosine) / 2, or a linear layer over both,
+    which adds what it finds in each and compares nothing."""
+    cell: Literal["lstm", "gru"] = "lstm"
+    n_layers: int = option(1, low=1, high=2)
+    """Recurrent layers, one above the other; the last state of the upper one is the encoding."""
+    tied: bool = True
+    """One network reads both texts; false gives the right text layers of its own, for texts of unlike kinds."""
+
+    def __post_init__(self) -> None:
+        check_ranges("relevance.malstm", self)
+
+
+@dataclass
+class SoftAlignConfig:
+    """What only ``soft_align`` has, most of it what its paper takes away to see what each part is worth."""
+
+    cell: Literal["lstm", "gru"] = "lstm"
+    encoding: Literal["recurrent", "feed_forward"] = "recurrent"
+    """What reads a text before the alignment; ``feed_forward`` sees each token alone."""
+    composition: Literal["recurrent", "feed_forward"] = "recurrent"
+    """What reads the compared tokens after it."""
+    differences: bool = True
+    """Compare a token with what it is aligned with by difference and product too, not by the two vectors alone."""
+    pooling: Literal["mean_max", "mean", "max", "sum"] = "mean_max"
+    n_hidden_layers: int = option(1, low=1, high=2)
+    """Hidden layers between the pooled vectors and the logit."""
+    activation: Literal["elu", "tanh"] = "elu"
+    """Of the hidden layers; the paper has ``tanh``."""
+    batch_norm: bool = True
+    """Normalise the pooled vectors over a batch; the paper does not."""
+
+    def __post_init__(self) -> None:
+        check_ranges("relevance.soft_align", self)
 
 
 @dataclass
 class RelevanceConfig:
-    """Siamese scorer between the title and a candidate's context; its scores become columns of the reranker.
+    """Siamese scorer of two texts: of an article's title and a candidate's context, or of the pairs of ``match``.
 
-    Optional, no gain measured (docs/RESULTS.md).
+    In articles its scores become columns of the reranker; optional, no gain measured (docs/RESULTS.md).
     """
 
     name: str = NO_RELEVANCE
     """``none``, or a registered matcher: ``malstm``, ``soft_align``."""
-    loss: Literal["bce", "mse", "contrastive"] = "bce"
-    """Binary cross-entropy, squared error of the similarity, or contrastive: apart up to ``margin``."""
+    loss: Literal["bce", "mse", "contrastive", "contrastive_distance"] = "bce"
+    """Binary cross-entropy, squared error of the similarity, or contrastive: apart up to ``margin``, where the distance
+    is -log(similarity), or (``contrastive_distance``, as printed) that of the two encodings."""
     margin: float = option(2.0, low=1e-3, high=1000.0)
-    """Distance from which a pair that does not belong together costs nothing; ``contrastive`` only."""
+    """Distance from which a pair that does not belong together costs nothing; of the contrastive losses only."""
     tokens: Literal["char", "word"] = "char"
     """What is read: characters, or jieba's words; either leaves Latin runs such as ``c++`` whole."""
+    stopwords: str = ""
+    """File of tokens that are not read, one a line, "" for none; names of candidates are read whole."""
     embedding_dim: int = option(48, low=2, high=4096)
     hidden_dim: int = option(32, low=2, high=4096)
     """Hidden size of the LSTMs, of each direction."""
@@ -124,14 +169,42 @@ class RelevanceConfig:
     """Tokens read of a sentence that names the candidate, cut around the name."""
     max_context_tokens: int = option(64, low=1, high=4096)
     """Tokens read of all such sentences of a candidate."""
+    max_text_tokens: int = option(128, low=1, high=4096)
+    """Tokens read of either text of a pair, by ``match`` only."""
+    dev_fraction: float = option(0.1, low=0.01, high=0.5)
+    """Share of the pairs that chooses the epoch where no file does, by ``match`` only."""
     n_negatives: int = option(5, low=1, high=1000)
     """Candidates that are not core, drawn anew each epoch, for each core entity of an article."""
+    malstm: MaLSTMConfig = field(default_factory=MaLSTMConfig)
+    soft_align: SoftAlignConfig = field(default_factory=SoftAlignConfig)
     training: TrainingConfig = field(default_factory=_relevance_training)
 
     def __post_init__(self) -> None:
         check_ranges("relevance", self)
+        self._refuse_options_of_others()
+        if self.loss == "contrastive_distance":
+            similarity = self.malstm.similarity
+            require(
+                self.name in (NO_RELEVANCE, "malstm") and similarity != "linear",
+                "relevance.loss=contrastive_distance needs two encodings with a distance: relevance.name=malstm, and"
+                " malstm.similarity exp_l1, euclidean or cosine",
+            )
+            require(
+                similarity != "cosine" or self.margin <= MAX_COSINE_DISTANCE,
+                f"relevance.margin {self.margin} is never reached: the distance 1 - cosine is {MAX_COSINE_DISTANCE:g}"
+                " at most",
+            )
 
     @property
     def is_on(self) -> bool:
         """Whether the run has a relevance scorer."""
         return self.name != NO_RELEVANCE
+
+    def _refuse_options_of_others(self) -> None:
+        """Refuse changed options that the chosen matcher would not read."""
+        for name, kind in (("malstm", MaLSTMConfig), ("soft_align", SoftAlignConfig)):
+            changed = [part.name for part in fields(kind) if getattr(getattr(self, name), part.name) != part.default]
+            require(
+                not changed or self.name in (NO_RELEVANCE, name),
+                f"relevance.{name}.{', '.join(changed)}: options of {name}, but relevance.name is {self.name}",
+            )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pipeline.config import Config
 from pipeline.emotions.sentiment.members import check_member
-from pipeline.entities.relevance import RelevanceStage
+from pipeline.entities.relevance import RelevanceStage, read_stopwords
 from pipeline.nn.encoders import encoder_folder
 from pipeline.registry import TAGGERS, resolve
 from pipeline.text.dictionary import check_dictionary
@@ -17,12 +17,13 @@ def check_models(config: Config) -> None:
 
     Raises:
         ConfigError: there is no such tagger, matcher, member or packaged encoder.
-        DataError: the dictionary, or a file of word vectors, is missing or cannot be read.
+        DataError: the dictionary, or a file of stopwords or word vectors, is missing or cannot be read.
         ArtifactError: an encoder cannot be had.
     """
     parts = StageSet.of(config)
     if config.relevance.is_on:
         RelevanceStage(config.relevance, seed=config.seed)
+        read_stopwords(config.relevance.stopwords)
     for name in config.sentiment.members:
         check_member(name, config)
     if dictionary := dictionary_path(config.candidates):

@@ -3,13 +3,14 @@
 from pipeline.entities.relevance.columns import COLUMNS, relevance_columns, with_relevance
 from pipeline.entities.relevance.pairs import ArticlePairs, article_pairs
 from pipeline.entities.relevance.stage import RelevanceStage
-from pipeline.entities.relevance.tokens import token_bounds
+from pipeline.entities.relevance.tokens import read_stopwords, token_bounds
 
 __all__ = [
     "COLUMNS",
     "ArticlePairs",
     "RelevanceStage",
     "article_pairs",
+    "read_stopwords",
     "relevance_columns",
     "token_bounds",
     "with_relevance",

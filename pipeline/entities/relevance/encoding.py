@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import torch
@@ -16,26 +16,55 @@ N_MARKS = 2
 """Token ids after those of the vocabulary: they open and close a name in its context."""
 
 
-class EncodedArticle:
-    """An article's tokens as ids, and the two texts of each of its pairs."""
+class TokenReader:
+    """Tokens to ids, and which of them a matcher reads.
 
-    def __init__(self, article: ArticlePairs, vocabulary: Vocabulary) -> None:
+    Args:
+        vocabulary: token ids.
+        stopwords: tokens that are not read.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, stopwords: Iterable[str] = ()) -> None:
+        self.vocabulary = vocabulary
+        self.stopwords = frozenset(stopwords)
+
+    def __len__(self) -> int:
+        """Number of ids, marks included."""
+        return len(self.vocabulary) + N_MARKS
+
+    def encode(self, tokens: Sequence[str]) -> np.ndarray:
+        """Return the ids of all tokens: int64 (n_tokens,)."""
+        return np.array(self.vocabulary.encode(tokens), dtype=np.int64)
+
+    def is_read(self, tokens: Sequence[str]) -> np.ndarray:
+        """Tell which tokens are no stopwords: bool (n_tokens,)."""
+        return np.array([token not in self.stopwords for token in tokens], dtype=bool)
+
+
+class EncodedArticle:
+    """An article's tokens as ids, and the two texts of each of its pairs, without stopwords outside of names."""
+
+    def __init__(self, article: ArticlePairs, reader: TokenReader) -> None:
         self.article = article
-        self._ids = np.array(vocabulary.encode(article.tokens), dtype=np.int64)
-        self._open = np.array([len(vocabulary)], dtype=np.int64)
+        self._ids = reader.encode(article.tokens)
+        self._is_read = reader.is_read(article.tokens)
+        self._open = np.array([len(reader.vocabulary)], dtype=np.int64)
         self._close = self._open + 1
 
     @property
     def title(self) -> np.ndarray:
         """Ids of the left text: int64 (n_tokens,)."""
-        return self._ids[slice(*self.article.title)]
+        return self._read(*self.article.title)
 
     def context(self, row: int) -> np.ndarray:
         """Ids of a candidate's context, its mentions between marks: int64 (n_tokens,)."""
         parts: list[np.ndarray] = []
         for start, first, last, stop in self.article.context(row):
-            parts += [self._ids[start:first], self._open, self._ids[first:last], self._close, self._ids[last:stop]]
+            parts += [self._read(start, first), self._open, self._ids[first:last], self._close, self._read(last, stop)]
         return np.concatenate(parts) if parts else self._ids[:0]
+
+    def _read(self, start: int, stop: int) -> np.ndarray:
+        return self._ids[start:stop][self._is_read[start:stop]]
 
 
 class TrainingPairs:
@@ -46,16 +75,16 @@ class TrainingPairs:
 
     Args:
         articles: those with a core entity among their candidates; others have nothing to pair.
-        vocabulary: token ids.
+        reader: token ids.
         n_negatives: for each core entity.
         batch_size: most pairs of a batch.
         seed: the pairs of an epoch and their order depend on it and on the epoch's number alone.
     """
 
     def __init__(
-        self, articles: Sequence[ArticlePairs], vocabulary: Vocabulary, *, n_negatives: int, batch_size: int, seed: int
+        self, articles: Sequence[ArticlePairs], reader: TokenReader, *, n_negatives: int, batch_size: int, seed: int
     ) -> None:
-        self._articles = [EncodedArticle(article, vocabulary) for article in articles]
+        self._articles = [EncodedArticle(article, reader) for article in articles]
         self._n_negatives = [
             min(n_negatives * int(article.is_core.sum()), int((article.weights > 0).sum())) for article in articles
         ]

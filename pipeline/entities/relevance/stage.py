@@ -13,6 +13,7 @@ import numpy as np
 from pipeline.artifacts import stage_key
 from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.pairs import ArticlePairs
+from pipeline.entities.relevance.tokens import read_stopwords
 from pipeline.errors import DataError
 from pipeline.registry import MATCHERS, unknown_name
 from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
@@ -65,10 +66,12 @@ class RelevanceStage(FoldStage[ArticlePairs, "RelevanceModel", np.ndarray]):
             final: whether the model on all articles is wanted; without it ``predict`` cannot be called.
 
         Raises:
-            DataError: the articles of all folds but one have no core entity among their candidates.
+            DataError: the articles of all folds but one have no core entity among their candidates, or the file of
+                stopwords cannot be read.
         """
-        base_key = stage_key(asdict(self.config), self.seed, digest_of(_facts(articles)), list(folds))
-        task = _RelevanceTask(self.seed, base_key, self.log, self.config)
+        stopwords = read_stopwords(self.config.stopwords)
+        base_key = stage_key(asdict(self.config), self.seed, digest_of(_facts(articles)), list(folds), stopwords)
+        task = _RelevanceTask(self.seed, base_key, self.log, self.config, stopwords)
         self.train(task, articles, folds, folder=folder, workers=workers, final=final)
         self.oof_auc_ = mean_auc(self.oof_, [article.is_core for article in articles])
         logger.info("relevance %s: out-of-fold AUC within an article %.4f", self.config.name, self.oof_auc_)
@@ -115,6 +118,7 @@ class _RelevanceTask(FoldTask[ArticlePairs, "RelevanceModel", np.ndarray]):
     results_file: ClassVar[str] = "scores.json.gz"
 
     config: RelevanceConfig
+    stopwords: tuple[str, ...] = ()
 
     @property
     def label(self) -> str:
@@ -129,7 +133,8 @@ class _RelevanceTask(FoldTask[ArticlePairs, "RelevanceModel", np.ndarray]):
     def fit(self, items: list[ArticlePairs], fold: int | None) -> RelevanceModel:
         from pipeline.entities.relevance.model import RelevanceModel
 
-        return RelevanceModel(self.config, seed=self.seed_of(fold), log=self.epochs_of(fold)).fit(items)
+        seed, log = self.seed_of(fold), self.epochs_of(fold)
+        return RelevanceModel(self.config, seed=seed, log=log, stopwords=self.stopwords).fit(items)
 
     def predict(self, model: RelevanceModel, items: list[ArticlePairs]) -> list[Any]:
         return [scores.tolist() for scores in model.predict(items)]

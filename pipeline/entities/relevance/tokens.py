@@ -1,19 +1,33 @@
-"""What matchers read: characters or words. Latin runs stay whole either way."""
+"""What matchers read: characters or words, but no stopwords. Latin runs stay whole either way."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
+
+from pipeline.text.dictionary import read_dictionary
 
 _LATIN = r"[a-z0-9](?:[a-z0-9.+#&'_-]*[a-z0-9+#])?"
 _LATIN_RUN = re.compile(_LATIN)
 _TOKEN = re.compile(rf"{_LATIN}|\S")
 
 Mode = Literal["char", "word"]
+LONGEST_STOPWORD = 60
+"""Characters; a longer line of a file of stopwords is left out."""
+
+
+def read_stopwords(path: str) -> tuple[str, ...]:
+    """Read a file of stopwords, one a line, normalised as texts are; "" names none.
+
+    Raises:
+        DataError: the file is missing, not UTF-8, not a list of short lines, or holds no word.
+    """
+    return tuple(read_dictionary(Path(path), min_chars=1, max_chars=LONGEST_STOPWORD)) if path else ()
 
 
 def token_bounds(text: str, word_starts: Iterable[int], mode: Mode) -> np.ndarray:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance import ArticlePairs, article_pairs
-from pipeline.entities.relevance.encoding import EncodedArticle, TrainingPairs, article_batches
+from pipeline.entities.relevance.encoding import EncodedArticle, TokenReader, TrainingPairs, article_batches
 from pipeline.nn.vocab import Vocabulary
 from pipeline.schema import Article
 from pipeline.text import Document
@@ -115,10 +115,11 @@ ARTICLES = [
     pairs_of("丙丁", "午未。申酉丙丁。戌亥", "丙丁", "午未", "申酉", "戌亥", gold=["丙丁", "申酉"], news_id="a2"),
 ]
 VOCABULARY = Vocabulary.of_tokens((token for article in ARTICLES for token in article.tokens), min_count=1)
+READER = TokenReader(VOCABULARY)
 
 
 def training_pairs(seed: int = 1, n_negatives: int = 2, batch_size: int = 3) -> TrainingPairs:
-    return TrainingPairs(ARTICLES, VOCABULARY, n_negatives=n_negatives, batch_size=batch_size, seed=seed)
+    return TrainingPairs(ARTICLES, READER, n_negatives=n_negatives, batch_size=batch_size, seed=seed)
 
 
 def read(ids: Sequence[int]) -> str:
@@ -168,7 +169,7 @@ def test_candidates_that_are_named_more_often_are_drawn_more_often() -> None:
 
 @pytest.mark.parametrize("batch_size", [2, 100])
 def test_prediction_covers_every_candidate_once(batch_size: int) -> None:
-    encoded = EncodedArticle(ARTICLES[0], VOCABULARY)
+    encoded = EncodedArticle(ARTICLES[0], READER)
     found: dict[int, str] = {}
     for rows, batch in article_batches(encoded, batch_size=batch_size):
         for place, row in enumerate(rows.tolist()):
@@ -178,4 +179,4 @@ def test_prediction_covers_every_candidate_once(batch_size: int) -> None:
 
 
 def test_an_article_without_candidates_has_no_batch() -> None:
-    assert list(article_batches(EncodedArticle(pairs_of("甲", "乙"), VOCABULARY), batch_size=2)) == []
+    assert list(article_batches(EncodedArticle(pairs_of("甲", "乙"), READER), batch_size=2)) == []

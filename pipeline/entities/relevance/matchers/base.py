@@ -59,7 +59,8 @@ class Matcher(nn.Module, ABC):
     """Base of the matchers. In evaluation a pair's logit depends on that pair alone.
 
     Every matcher gives logits; similarity = sigmoid(logit), in (0, 1), and distance = -log(similarity) follow from
-    them. So each of the losses in ``pipeline.entities.relevance.matchers.losses`` fits every matcher.
+    them. So each of the losses in ``pipeline.entities.relevance.matchers.losses`` fits every matcher, but for the one
+    that reads the distance of two encodings: ``distance_of`` gives it, where there are any.
 
     Args:
         n_tokens: number of token ids.
@@ -79,6 +80,14 @@ class Matcher(nn.Module, ABC):
         """Return how well each pair belongs together, float32 (batch,), 0 to 1."""
         logits: Tensor = self(batch)
         return logits.sigmoid()
+
+    def distance_of(self, logits: Tensor) -> Tensor:
+        """Return the distance of the two encodings, float32 (batch,), from the logits that it gave.
+
+        Raises:
+            TypeError: the matcher has no two encodings with a distance.
+        """
+        raise TypeError(f"{type(self).__name__} has no distance of two encodings")
 
     def embed(self, side: Side) -> Tensor:
         """Return the vectors of one text of each pair, float32 (batch, seq_len, embedding_dim)."""

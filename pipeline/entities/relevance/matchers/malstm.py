@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.matchers.base import Matcher, PairBatch, Side
+from pipeline.entities.relevance.matchers.measures import MEASURES
+from pipeline.entities.relevance.matchers.recurrent import recurrent
 from pipeline.nn.layers import MaskedLSTM
 
 FORGET_BIAS = 2.5
 INITIAL_STD = 0.1
-SMALLEST_DISTANCE = 1e-6
-"""Keeps the logit of two equal texts finite."""
 
 
 class MaLSTM(Matcher):
@@ -25,38 +25,67 @@ class MaLSTM(Matcher):
     As in the paper, weights start small (standard deviation 0.1) and the forget gates open (bias 2.5): from torch's
     start the distance of 48 dimensions is so large that its similarity, and the gradient of a squared error, vanish.
     Deviations: token vectors are learnt from random starts, not word2vec; dropout on them; trained by AdamW; no
-    regression on top of the similarity (the reranker takes it as it is). Two empty texts are equal.
+    regression on top of the similarity (the reranker takes it as it is). Two empty texts are equal, but for
+    ``cosine``, under which an empty text is halfway from any other.
 
-    Output: logits (batch,), at most about 13.8, the logit of a distance of ``SMALLEST_DISTANCE``.
+    Options (``relevance.malstm``): ``similarity`` (see ``Measure``; the paper found cosine a little worse, and warns of
+    the plateaus of an L2 norm), ``tied`` (the paper ties, and names untied weights for texts of unlike kinds), ``cell``
+    and ``n_layers``, which are not the paper's. With ``linear``::
+
+        logit = w . [h_left; h_right] + b
+
+    a sum of one term for each text, so that no weights make it depend on whether the two are alike.
+
+    Output: logits (batch,); with the default, at most about 13.8, that of a distance of ``SMALLEST_DISTANCE``.
     """
 
     def __init__(self, n_tokens: int, config: RelevanceConfig) -> None:
         super().__init__(n_tokens, config)
-        self.lstm = MaskedLSTM(config.embedding_dim, config.hidden_dim)
-        hidden = config.hidden_dim
-        with torch.no_grad():
-            for name, parameter in self.lstm.named_parameters():
-                if "weight" in name:
-                    parameter.normal_(std=INITIAL_STD)
-                else:
-                    parameter.zero_()
-                if name.endswith("bias_ih_l0"):  # torch's order of gates: input, forget, cell, output
-                    parameter[hidden : 2 * hidden] = FORGET_BIAS
+        options, hidden = config.malstm, config.hidden_dim
+        self.measure = MEASURES.get(options.similarity)
+        self.lstm = _layer(config, config.embedding_dim)
+        self.upper = _layer(config, hidden) if options.n_layers > 1 else None
+        self.right_lstm = None if options.tied else _layer(config, config.embedding_dim)
+        self.right_upper = None if options.tied or self.upper is None else _layer(config, hidden)
+        self.linear = nn.Linear(2 * hidden, 1) if self.measure is None else None
 
     def forward(self, batch: PairBatch) -> Tensor:
         """Return the logits (batch,)."""
-        return logit_of_distance(self.distance(batch))
+        left, right = self.encodings(batch)
+        if self.measure is not None:
+            return self.measure.to_logit(self.measure.distance(left, right))
+        assert self.linear is not None
+        logits: Tensor = self.linear(torch.cat([left, right], dim=1))
+        return logits[:, 0]
 
-    def distance(self, batch: PairBatch) -> Tensor:
-        """Return the L1 distance of the two last states, float32 (batch,)."""
-        return (self._last_state(batch.left) - self._last_state(batch.right)).abs().sum(1)
+    def encodings(self, batch: PairBatch) -> tuple[Tensor, Tensor]:
+        """Return the last states of the two texts, float32 (batch, hidden) each."""
+        return (
+            self._last_state(batch.left, self.lstm, self.upper),
+            self._last_state(batch.right, self.right_lstm or self.lstm, self.right_upper or self.upper),
+        )
 
-    def _last_state(self, side: Side) -> Tensor:
-        _, final = self.lstm(self.embed(side), side.mask)
+    def distance_of(self, logits: Tensor) -> Tensor:
+        """Return the distance of the two encodings from the logit that it gave."""
+        return super().distance_of(logits) if self.measure is None else self.measure.of_logit(logits)
+
+    def _last_state(self, side: Side, lower: MaskedLSTM, upper: MaskedLSTM | None) -> Tensor:
+        states, final = lower(self.embed(side), side.mask)
+        if upper is not None:
+            _, final = upper(states, side.mask)
         return final
 
 
-def logit_of_distance(distance: Tensor) -> Tensor:
-    """Return the logit whose sigmoid is exp(-distance), for distances of 0 and more."""
-    distance = distance.clamp(min=SMALLEST_DISTANCE)
-    return -distance - (-torch.expm1(-distance)).log()
+def _layer(config: RelevanceConfig, input_dim: int) -> MaskedLSTM:
+    """Build a recurrent layer with the paper's first weights; a GRU has no forget gate to open."""
+    hidden, cell = config.hidden_dim, config.malstm.cell
+    layer = recurrent(cell, input_dim, hidden)
+    with torch.no_grad():
+        for name, parameter in layer.named_parameters():
+            if "weight" in name:
+                parameter.normal_(std=INITIAL_STD)
+            else:
+                parameter.zero_()
+            if cell == "lstm" and name.endswith("bias_ih_l0"):  # torch's order of gates: input, forget, cell, output
+                parameter[hidden : 2 * hidden] = FORGET_BIAS
+    return layer

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.matchers.base import Matcher, PairBatch
+from pipeline.entities.relevance.matchers.recurrent import Cell, FeedForward, recurrent
 from pipeline.nn.layers import MaskedLSTM, masked_max, masked_mean
 
 
 class SoftAlign(Matcher):
     """Two LSTM layers with mutual attention between the texts in the middle.
 
-    Paper: the sequential part of ESIM, Chen et al., ACL 2017, arXiv:1609.06038. With a, b the states of one shared
-    BiLSTM over either text::
+    Paper: the sequential part of ESIM, Chen et al., ACL 2017, arXiv:1609.06038. With a, b the
+    states of one shared BiLSTM over either text::
 
         e_ij = a_i . b_j      a~_i = sum_j softmax_j(e_ij) b_j      b~_j = sum_i softmax_i(e_ij) a_i
         m_a = [a; a~; a - a~; a * a~], and m_b likewise
@@ -25,24 +28,33 @@ class SoftAlign(Matcher):
     Deviations: token vectors are learnt from random starts; batch normalisation before the last layers, and ELU where
     the paper has tanh; one logit instead of three classes. An empty text aligns with nothing: a~ is zero.
 
+    Options (``relevance.soft_align``). The paper says that GRU did worse than LSTM (``cell``), and takes away one part
+    after another: either BiLSTM for a feed-forward layer (``encoding``, ``composition``), the difference and product
+    (``differences``), mean and max for a sum (``pooling``). Both feed-forward, without differences and with a sum, is
+    close to decomposable attention (Parikh et al., EMNLP 2016). ``activation`` tanh without ``batch_norm`` is the
+    classifier as printed; ``n_hidden_layers`` 2 puts a second such layer after the first.
+
     Output: logits (batch,).
     """
 
     def __init__(self, n_tokens: int, config: RelevanceConfig) -> None:
         super().__init__(n_tokens, config)
-        hidden = config.hidden_dim
-        self.encode = MaskedLSTM(config.embedding_dim, hidden, bidirectional=True)
-        self.project = nn.Linear(4 * self.encode.dim, hidden)
-        self.compose = MaskedLSTM(hidden, hidden, bidirectional=True)
-        self.normalise = RowBatchNorm(4 * self.compose.dim)
-        self.classify = nn.Sequential(
-            nn.Linear(4 * self.compose.dim, hidden), nn.ELU(), nn.Dropout(config.dropout), nn.Linear(hidden, 1)
-        )
+        options, hidden = config.soft_align, config.hidden_dim
+        self.differences, self.pooling = options.differences, options.pooling
+        self.encode = _reader(options.encoding, options.cell, config.embedding_dim, hidden)
+        self.project = nn.Linear((4 if options.differences else 2) * self.encode.dim, hidden)
+        self.compose = _reader(options.composition, options.cell, hidden, hidden)
+        pooled = 2 * (2 if options.pooling == "mean_max" else 1) * self.compose.dim
+        self.normalise = RowBatchNorm(pooled) if options.batch_norm else nn.Identity()
+        layers: list[nn.Module] = []
+        for input_dim in (pooled, hidden)[: options.n_hidden_layers]:
+            layers += [nn.Linear(input_dim, hidden), _activation(options.activation), nn.Dropout(config.dropout)]
+        self.classify = nn.Sequential(*layers, nn.Linear(hidden, 1))
 
     def forward(self, batch: PairBatch) -> Tensor:
         """Return the logits (batch,)."""
-        left, _ = self.encode(self.embed(batch.left), batch.left.mask)
-        right, _ = self.encode(self.embed(batch.right), batch.right.mask)
+        left = _read(self.encode, self.embed(batch.left), batch.left.mask)
+        right = _read(self.encode, self.embed(batch.right), batch.right.mask)
         left_aligned, right_aligned = soft_align(left, batch.left.mask, right, batch.right.mask)
         pooled = torch.cat(
             [
@@ -54,10 +66,43 @@ class SoftAlign(Matcher):
         logits: Tensor = self.classify(self.normalise(pooled))
         return logits[:, 0]
 
-    def _compare(self, states: Tensor, aligned: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        enhanced = torch.cat([states, aligned, states - aligned, states * aligned], dim=-1)
-        composed, _ = self.compose(self.dropout(functional.relu(self.project(enhanced))), mask)
-        return masked_mean(composed, mask), masked_max(composed, mask)
+    def _compare(self, states: Tensor, aligned: Tensor, mask: Tensor) -> list[Tensor]:
+        parts = [states, aligned]
+        if self.differences:
+            parts += [states - aligned, states * aligned]
+        projected = self.dropout(functional.relu(self.project(torch.cat(parts, dim=-1))))
+        composed = _read(self.compose, projected, mask)
+        return [pool(composed, mask) for pool in POOLINGS[self.pooling]]
+
+
+def _reader(kind: str, cell: Cell, input_dim: int, hidden_dim: int) -> MaskedLSTM | FeedForward:
+    """Build what reads a text; either kind gives states of twice ``hidden_dim``."""
+    if kind == "recurrent":
+        return recurrent(cell, input_dim, hidden_dim, bidirectional=True)
+    return FeedForward(input_dim, 2 * hidden_dim)
+
+
+def _read(reader: MaskedLSTM | FeedForward, inputs: Tensor, mask: Tensor) -> Tensor:
+    states: Tensor = reader(inputs, mask) if isinstance(reader, FeedForward) else reader(inputs, mask)[0]
+    return states
+
+
+def _activation(name: str) -> nn.Module:
+    return nn.ELU() if name == "elu" else nn.Tanh()
+
+
+def masked_sum(states: Tensor, mask: Tensor) -> Tensor:
+    """Sum (batch, n, dim) over the n steps a bool (batch, n) mask keeps; zero where it keeps none."""
+    return (states * mask[..., None]).sum(1)
+
+
+POOLINGS: dict[str, list[Callable[[Tensor, Tensor], Tensor]]] = {
+    "mean_max": [masked_mean, masked_max],
+    "mean": [masked_mean],
+    "max": [masked_max],
+    "sum": [masked_sum],
+}
+"""By ``relevance.soft_align.pooling``."""
 
 
 def soft_align(left: Tensor, left_mask: Tensor, right: Tensor, right_mask: Tensor) -> tuple[Tensor, Tensor]:

@@ -8,7 +8,8 @@ import torch
 
 from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.matchers.base import PairBatch, Side
-from pipeline.entities.relevance.matchers.malstm import FORGET_BIAS, MaLSTM, logit_of_distance
+from pipeline.entities.relevance.matchers.malstm import FORGET_BIAS, MaLSTM
+from pipeline.entities.relevance.matchers.measures import logit_of_distance
 
 
 def sigmoid(x: float) -> float:
@@ -41,7 +42,7 @@ def test_worked_by_hand() -> None:
     expected = math.exp(-abs(last_state(left) - last_state(right)).sum())
     batch = PairBatch(*(Side.of([np.array(ids, dtype=np.int64)]) for ids in (left, right)))
     assert matcher.similarity(batch).item() == pytest.approx(expected, rel=1e-5)
-    assert matcher.distance(batch).item() == pytest.approx(-math.log(expected), rel=1e-5)
+    assert matcher.distance_of(matcher(batch)).item() == pytest.approx(-math.log(expected), rel=1e-5)
 
 
 def test_equal_texts_are_as_similar_as_can_be_and_forget_gates_start_open() -> None:

@@ -1,0 +1,1 @@
+"""Matchers on pairs of texts (`run.py match`)."""
