@@ -40,7 +40,8 @@ match = typer.Typer(
 @match.command()
 def train(
     data: Annotated[
-        list[Path], typer.Option("--data", "--train", help="Labelled pairs; may be given several times.", metavar="FILE")
+        list[Path],
+        typer.Option("--data", "--train", help="Labelled pairs; may be given several times.", metavar="FILE"),
     ],
     out: Annotated[Path, typer.Option("--out", "--model", help="New folder of the matcher.", metavar="FOLDER")],
     dev: Annotated[
@@ -164,6 +165,4 @@ def _options(preset: str, file: Path | None, overrides: list[str]) -> Config:
     options = load_config(preset=preset, file=file, overrides=[*lowest, *overrides])
     if options.relevance.is_on:
         return options
-    return load_config(
-        preset=preset, file=file, overrides=[*lowest, *overrides, f"relevance.name={DEFAULT_MATCHER}"]
-    )
+    return load_config(preset=preset, file=file, overrides=[*lowest, *overrides, f"relevance.name={DEFAULT_MATCHER}"])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 
 from pipeline.artifacts import SCHEMA_VERSION, DataFile, atomic_write_json, new_folder, read_json, sha256_file
 from pipeline.artifacts.manifest import environment
@@ -69,9 +70,7 @@ class PlainMatcher:
         """
         labels = self.scale.normalised(rows, path)
         scores = np.array([score for _, score in self.score(rows)])
-        if self.thresholds is None:
-            return ScoreFigures.of(scores, labels, self.scale)
-        return LabelFigures.of(scores, labels, self.thresholds)
+        return _figures(scores, labels, self.scale, self.thresholds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,35 +104,17 @@ def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, F
     with new_folder(folder) as unfinished:
         stopwords = read_stopwords(options.stopwords)
         files = [(path, read_pairs(path)) for path in request.files]
-        all_rows = [row for _, rows in files for row in rows]
-        scale = request.scale or LabelScale.of(all_rows, request.files[0])
+        scale = request.scale or LabelScale.of([row for _, rows in files for row in rows], request.files[0])
         if not scale.is_binary:
             logger.info("labels: scores from %s; --score-range LOW,HIGH says otherwise", scale)
-        labels = np.concatenate([scale.normalised(rows, path) for path, rows in files])
-        dev_given = read_pairs(request.dev) if request.dev else None
-        if request.dev and dev_given is not None:
-            train, dev, train_labels = all_rows, dev_given, labels
-            dev_labels = scale.normalised(dev, request.dev)
-            _warn_of_repeats(train, dev, request.dev)
-        else:
-            kept_back = _cut(all_rows, options, seed)
-            train = [row for row, is_dev in zip(all_rows, kept_back, strict=True) if not is_dev]
-            dev = [row for row, is_dev in zip(all_rows, kept_back, strict=True) if is_dev]
-            train_labels, dev_labels = labels[~kept_back], labels[kept_back]
-            logger.info("dev: %d of %d pairs, none of which shares a text with the others", len(dev), len(all_rows))
-        _require_two_labels(train_labels, "training")
-        _require_two_labels(dev_labels, "dev")
+        train, dev = _split(request, files, scale)
         with EpochBar(unfinished / LOG, n_epochs=options.training.max_epochs, figure=_figure_name(scale)) as log:
             model = MatcherModel(options, seed=seed, log=log, stopwords=stopwords)
-            _fit(model, train, train_labels, dev, dev_labels, scale)
-        dev_scores = _scores(model, [_tokens(row, options) for row in dev])
-        thresholds = Thresholds.best(dev_scores, dev_labels) if scale.is_binary else None
+            _fit(model, train, dev, scale)
+        scores = _scores(model, dev.tokens(options))
+        thresholds = Thresholds.best(scores, dev.labels) if scale.is_binary else None
         model.save(unfinished)
-        figures: Figures = (
-            LabelFigures.of(dev_scores, dev_labels, thresholds)
-            if thresholds
-            else ScoreFigures.of(dev_scores, dev_labels, scale)
-        )
+        figures = _figures(scores, dev.labels, scale, thresholds)
         atomic_write_json(unfinished / METRICS, {"dev": figures.to_dict()})
         settings = {
             "schema_version": SCHEMA_VERSION,
@@ -144,7 +125,7 @@ def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, F
             "command": list(request.command),
             "seed": seed,
             "data": [DataFile.of(path, rows=len(rows)).to_dict() for path, rows in files],
-            "pairs": {"train": len(train), "dev": len(dev)},
+            "pairs": {"train": len(train.rows), "dev": len(dev.rows)},
             **environment(),
         }
         atomic_write_json(unfinished / SETTINGS, settings)
@@ -177,34 +158,67 @@ def load_matcher(folder: Path) -> PlainMatcher:
     return PlainMatcher(MatcherModel.load(folder, options), scale, _stored_thresholds(settings, scale, path))
 
 
-def _fit(
-    model: MatcherModel,
-    train: Sequence[PairRow],
-    labels: np.ndarray,
-    dev: Sequence[PairRow],
-    dev_labels: np.ndarray,
-    scale: LabelScale,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Training or development pairs."""
+
+    rows: list[PairRow]
+    labels: np.ndarray
+    """float64 (n_rows,), 0 to 1."""
+
+    def tokens(self, options: RelevanceConfig) -> list[Tokens]:
+        return [_tokens(row, options) for row in self.rows]
+
+    def where(self, chosen: np.ndarray) -> _Part:
+        """Return the pairs that a bool (n_rows,) chooses."""
+        return _Part([row for row, is_chosen in zip(self.rows, chosen, strict=True) if is_chosen], self.labels[chosen])
+
+
+def _split(
+    request: MatchTraining, files: Sequence[tuple[Path, list[PairRow]]], scale: LabelScale
+) -> tuple[_Part, _Part]:
+    """Return training and development pairs: those of ``dev``, or some that are kept back."""
+    labels = np.concatenate([scale.normalised(rows, path) for path, rows in files])
+    train = _Part([row for _, rows in files for row in rows], labels)
+    if request.dev:
+        rows = read_pairs(request.dev)
+        dev = _Part(rows, scale.normalised(rows, request.dev))
+        _warn_of_repeats(train.rows, dev.rows, request.dev)
+    else:
+        kept_back = _cut(train.rows, request.config.relevance, request.config.seed)
+        train, dev = train.where(~kept_back), train.where(kept_back)
+        logger.info("dev: %d of %d pairs, none of which shares a text with the others", len(dev.rows), len(labels))
+    for name, part in (("training", train), ("dev", dev)):
+        if len(np.unique(part.labels)) < 2:
+            raise DataError(f"the {name} pairs all have one label: there is nothing to tell apart")
+    return train, dev
+
+
+def _fit(model: MatcherModel, train: _Part, dev: _Part, scale: LabelScale) -> None:
     options = model.config
-    tokens, dev_tokens = ([_tokens(row, options) for row in rows] for rows in (train, dev))
-    n_cut = sum(len(side) > options.max_text_tokens for pair in tokens for side in pair)
-    if n_cut:
-        logger.info("%d of %d texts are cut to relevance.max_text_tokens, %d", n_cut, 2 * len(train), options.max_text_tokens)
+    tokens, dev_tokens = train.tokens(options), dev.tokens(options)
+    if n_cut := sum(len(side) > options.max_text_tokens for pair in tokens for side in pair):
+        limit = options.max_text_tokens
+        logger.info("%d of %d texts are cut to relevance.max_text_tokens, %d", n_cut, 2 * len(tokens), limit)
 
     def batches(reader: TokenReader) -> LabelledPairs:
         left, right = _ids(tokens, reader, options)
-        return LabelledPairs(left, right, labels, batch_size=options.training.batch_size, seed=model.seed)
+        return LabelledPairs(left, right, train.labels, batch_size=options.training.batch_size, seed=model.seed)
 
     def figure() -> float:
         scores = _scores(model, dev_tokens)
         if scale.is_binary:
-            from sklearn.metrics import roc_auc_score
-
-            return float(roc_auc_score(dev_labels, scores))
-        found = spearman(scores, dev_labels)
+            return float(roc_auc_score(dev.labels, scores))
+        found = spearman(scores, dev.labels)
         return -1.0 if found is None else found
 
     model.fit((token for pair in tokens for side in pair for token in side), batches, evaluate=figure)
+
+
+def _figures(scores: np.ndarray, labels: np.ndarray, scale: LabelScale, thresholds: Thresholds | None) -> Figures:
+    if thresholds is None:
+        return ScoreFigures.of(scores, labels, scale)
+    return LabelFigures.of(scores, labels, thresholds)
 
 
 def _figure_name(scale: LabelScale) -> str:
@@ -237,11 +251,6 @@ def _cut(rows: Sequence[PairRow], options: RelevanceConfig, seed: int) -> np.nda
             hint="give labelled pairs of other texts by --dev FILE",
         )
     return kept_back
-
-
-def _require_two_labels(labels: np.ndarray, name: str) -> None:
-    if len(np.unique(labels)) < 2:
-        raise DataError(f"the {name} pairs all have one label: there is nothing to tell apart")
 
 
 def _warn_of_repeats(train: Sequence[PairRow], dev: Sequence[PairRow], path: Path) -> None:

@@ -86,7 +86,9 @@ class LabelScale:
             if row.label is None or not self.low <= row.label <= self.high:
                 raise DataError(f"{path}:{row.line}: label {row.label} lies outside of {self}")
             if self.is_binary and row.label not in (0.0, 1.0):
-                raise DataError(f"{path}:{row.line}: label {row.label:g} is neither 0 nor 1, as the training labels are")
+                raise DataError(
+                    f"{path}:{row.line}: label {row.label:g} is neither 0 nor 1, as the training labels are"
+                )
         return (np.array([row.label for row in rows], dtype=np.float64) - self.low) / (self.high - self.low)
 
     def label_of(self, score: float) -> float:

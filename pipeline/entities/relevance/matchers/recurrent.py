@@ -35,7 +35,7 @@ class MaskedGRU(MaskedLSTM):
 class FeedForward(nn.Module):
     """One ReLU layer over each token alone, in place of a recurrent layer.
 
-    Input: (batch, seq_len, input_dim) and bool (batch, seq_len). Output: float32 (batch, seq_len, dim), zero at padding.
+    Input: (batch, seq_len, input_dim) and bool (batch, seq_len). Output: (batch, seq_len, dim), zero at padding.
     """
 
     def __init__(self, input_dim: int, dim: int) -> None:

@@ -1,4 +1,4 @@
-"""What every registered matcher must do; a new line in MATCHERS is tested here before anyone writes a test."""
+"""What every registered matcher must do, with each of its options; a new line in MATCHERS is tested here at once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from pipeline.config import RelevanceConfig
+from pipeline.config import MaLSTMConfig, RelevanceConfig, SoftAlignConfig
 from pipeline.entities.relevance.matchers.base import Matcher, PairBatch, Side
 from pipeline.entities.relevance.matchers.losses import pair_loss
 from pipeline.registry import MATCHERS, resolve
@@ -30,11 +30,42 @@ PAIRS = [([2, 3, 4], [4, 3, 2, 5]), ([6, 7, 8], [8, 6]), ([9, 10], [10, 9, 9]), 
 PAIRS += [([2, 3, 4], [8, 15]), ([6, 7, 8], [13, 12, 16]), ([9, 10], [3, 2, 4]), ([11, 12, 13, 14], [7, 9, 17])]
 LABELS = [1.0] * 4 + [0.0] * 4
 
-matchers = pytest.mark.parametrize("name", list(MATCHERS))
+OPTIONS: dict[str, tuple[str, type, dict[str, object]]] = {
+    "malstm euclidean": ("malstm", MaLSTMConfig, {"similarity": "euclidean"}),
+    "malstm cosine": ("malstm", MaLSTMConfig, {"similarity": "cosine"}),
+    "malstm linear": ("malstm", MaLSTMConfig, {"similarity": "linear"}),
+    "malstm gru": ("malstm", MaLSTMConfig, {"cell": "gru"}),
+    "malstm deep": ("malstm", MaLSTMConfig, {"n_layers": 2}),
+    "malstm untied": ("malstm", MaLSTMConfig, {"tied": False, "n_layers": 2}),
+    "soft_align as printed": ("soft_align", SoftAlignConfig, {"activation": "tanh", "batch_norm": False}),
+    "soft_align gru": ("soft_align", SoftAlignConfig, {"cell": "gru", "n_hidden_layers": 2}),
+    "soft_align less compared": ("soft_align", SoftAlignConfig, {"differences": False, "pooling": "mean"}),
+    "soft_align max": ("soft_align", SoftAlignConfig, {"pooling": "max", "composition": "feed_forward"}),
+    "soft_align decomposable": (
+        "soft_align",
+        SoftAlignConfig,
+        {"encoding": "feed_forward", "composition": "feed_forward", "differences": False, "pooling": "sum"},
+    ),
+}
+"""A name for the test, and the options that differ from the defaults."""
+NAMES = [*MATCHERS, *OPTIONS]
+WITHOUT_DISTANCE = [name for name in NAMES if name.startswith("soft_align") or name == "malstm linear"]
+
+matchers = pytest.mark.parametrize("name", NAMES)
+with_losses = pytest.mark.parametrize(
+    ("name", "loss"),
+    [
+        *((name, loss) for name in MATCHERS for loss in LOSSES),
+        *((name, "contrastive_distance" if name not in WITHOUT_DISTANCE else "bce") for name in OPTIONS),
+    ],
+)
 
 
 def build(name: str, *, config: RelevanceConfig = CONFIG, seed: int = 3) -> Matcher:
     torch.manual_seed(seed)
+    if name in OPTIONS:
+        name, kind, values = OPTIONS[name]
+        config = replace(config, **{name: kind(**values)})
     return resolve(MATCHERS, name, kind="matcher")(N_TOKENS, config)
 
 
@@ -45,7 +76,7 @@ def batch_of(*pairs: tuple[list[int], list[int]], labels: list[float] | None = N
 
 def loss_of(matcher: Matcher, batch: PairBatch, loss: str = "bce") -> torch.Tensor:
     assert batch.labels is not None
-    return pair_loss(loss, matcher(batch), batch.labels, margin=2.0)
+    return pair_loss(loss, matcher(batch), batch.labels, margin=2.0, distance_of=matcher.distance_of)
 
 
 def widen(side: Side, extra: int) -> Side:
@@ -99,8 +130,7 @@ def test_batch_mates_change_nothing_in_evaluation(name: str) -> None:
     torch.testing.assert_close(together[len(EDGES)], alone, atol=1e-6, rtol=1e-5)
 
 
-@matchers
-@pytest.mark.parametrize("loss", LOSSES)
+@with_losses
 @pytest.mark.parametrize("case", EDGES)
 def test_edges_are_finite_with_finite_gradients(name: str, loss: str, case: str) -> None:
     for label in (0.0, 1.0):
@@ -113,8 +143,7 @@ def test_edges_are_finite_with_finite_gradients(name: str, loss: str, case: str)
         assert all(torch.isfinite(p.grad).all() for p in matcher.parameters() if p.grad is not None)
 
 
-@matchers
-@pytest.mark.parametrize("loss", LOSSES)
+@with_losses
 def test_every_parameter_gets_a_gradient(name: str, loss: str) -> None:
     matcher = build(name)
     loss_of(matcher, batch_of(*PAIRS, labels=LABELS), loss).backward()
@@ -122,13 +151,12 @@ def test_every_parameter_gets_a_gradient(name: str, loss: str) -> None:
     assert lacking == []
 
 
-@matchers
-@pytest.mark.parametrize("loss", LOSSES)
+@with_losses
 def test_overfits_eight_pairs(name: str, loss: str) -> None:
     matcher = build(name, config=RelevanceConfig(embedding_dim=16, hidden_dim=12, dropout=0.0))
     batch = batch_of(*PAIRS, labels=LABELS)
     optimizer = torch.optim.Adam(matcher.parameters(), lr=1e-2)
-    for _ in range(150):
+    for _ in range(120):
         value = loss_of(matcher, batch, loss)
         optimizer.zero_grad()
         value.backward()

@@ -35,3 +35,8 @@ def test_a_pair_beyond_the_margin_costs_nothing() -> None:
 def test_unknown_loss() -> None:
     with pytest.raises(KeyError, match="hinge"):
         pair_loss("hinge", LOGITS, LABELS, margin=1.0)
+
+
+def test_a_distance_is_wanted_where_the_loss_reads_one() -> None:
+    with pytest.raises(ValueError, match="needs the distance"):
+        pair_loss("contrastive_distance", LOGITS, LABELS, margin=1.0)
