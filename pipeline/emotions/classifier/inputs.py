@@ -179,7 +179,8 @@ class VocabularyInputs:
 
     def embedder(self) -> Embedder:
         """Build the layer of embeddings."""
-        options, marks = self._options, self._kind.uses_target
+        options = self._options
+        marks = options.marks_target and self._kind.uses_target
         if self._vectors is None:
             return TokenEmbedding(len(self.reader), options.embedding_dim, dropout=options.dropout, marks_target=marks)
         return VectorEmbedding(self._vectors, mode=options.vectors_mode, dropout=options.dropout, marks_target=marks)
@@ -265,7 +266,7 @@ class EncoderInputs:
             self._encoder,
             self.reader.special,
             dropout=0.0 if kind.needs_encoder else options.dropout,
-            marks_target=kind.uses_target and not kind.needs_encoder,
+            marks_target=options.marks_target and kind.uses_target and not kind.needs_encoder,
             frozen=self.is_frozen,
             cache=self._states(variant="bf16" if bf16 else ""),
             in_bf16=bf16,
