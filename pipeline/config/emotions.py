@@ -22,9 +22,9 @@ AND = "+"
 class HeadConfig:
     """What a sentiment head reads, and the sizes of its network."""
 
-    embedding: Literal["random", "vectors", "encoder"] = "random"
-    """Vectors of the tokens: learnt from random starts, of a file, or the states of ``encoder``. ``pair`` always reads
-    the encoder."""
+    embedding: Literal["auto", "random", "vectors", "encoder"] = "auto"
+    """Vectors of the tokens: learnt from random starts, of a file, or the states of ``encoder``. ``auto`` gives target
+    heads the encoder, and document baselines random starts. ``pair`` always reads the encoder."""
     tokens: Literal["char", "word"] = "char"
     """Characters and Latin runs, or words; an encoder has pieces of its own."""
     vectors: str = ""
@@ -32,17 +32,17 @@ class HeadConfig:
     vectors_mode: Literal["static", "fine_tuned", "two_channel"] = "fine_tuned"
     """Vectors of a file stay as they are, learn, or both side by side (text_cnn alone)."""
     encoder: EncoderConfig = field(default_factory=EncoderConfig)
-    encoder_mode: Literal["fine_tuned", "frozen"] = "fine_tuned"
+    encoder_mode: Literal["auto", "fine_tuned", "frozen"] = "auto"
     """``fine_tuned`` trains the encoder with the head, as ``head.encoder.training`` says; ``frozen`` trains the head
-    alone, as ``training`` says."""
+    alone, as ``training`` says. ``auto`` fine-tunes it for ``pair`` alone."""
     marks_target: bool = True
-    """Add a learnt vector to every mention of the target. The papers of the target heads do without; on a frozen encoder
-    that halves the time of training, since nothing below the recurrent layers learns."""
+    """Add a learnt vector to every mention of the target. The papers of the target heads do without; on a frozen
+    encoder that halves the time of training, since nothing below the recurrent layers learns."""
     states_cache: str = ""
     """Folder that keeps the states of a frozen encoder, such as models/states; "" computes them anew each time."""
     embedding_dim: int = option(64, low=2, high=4096)
     """Of random vectors."""
-    hidden_dim: int = option(48, low=2, high=4096)
+    hidden_dim: int = option(64, low=2, high=4096)
     """Hidden size of the recurrent layers, of every layer of CharCNN, and of an attention head of Transformer."""
     cell: Literal["lstm", "gru", "plain"] = "lstm"
     """Recurrent cell of HAN (``gru`` in its paper), TextRNN, and TextRCNN (``plain`` in its paper)."""
@@ -79,7 +79,7 @@ class HeadConfig:
     """Layers of Transformer."""
     n_heads: int = option(2, low=1, high=128)
     """Attention heads of Transformer, of ``hidden_dim`` each."""
-    class_weight_power: float = option(1.0, low=0.0, high=2.0)
+    class_weight_power: float = option(0.5, low=0.0, high=2.0)
     """Emotions weigh (1 / frequency) ** power in a head's loss: 0 none, 1 fully balanced."""
 
     def __post_init__(self) -> None:

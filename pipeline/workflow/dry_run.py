@@ -116,7 +116,7 @@ def _emotion_plan(config: Config, parts: StageSet) -> list[str]:
 
 
 def _encoder_work(config: Config, parts: StageSet, articles: Sequence[Article]) -> Iterator[EncoderWork]:
-    tagger, cross, head = config.tagger, config.cross, config.head
+    tagger, cross = config.tagger, config.cross
     n_entities = sum(len(article.entities or ()) for article in articles)
     if (parts.tagger or parts.joint) and tagger.name == "bert":
         read = sum(min(_length(article), tagger.train_tokens or _length(article)) for article in articles)
@@ -130,17 +130,18 @@ def _encoder_work(config: Config, parts: StageSet, articles: Sequence[Article]) 
         texts = len(articles) if pooled else n_entities + len(articles) * cross.n_negatives
         rows = 1 if pooled else 1 + cross.n_negatives + n_entities / max(len(articles), 1)
         yield _work("cross", cross.encoder, config.n_folds, texts * width, width, rows)
-    if parts.sentiment and head.encoder_mode == "fine_tuned":
-        for name in (name for name in config.sentiment.members if name in HEADS):
-            if head.embedding == "encoder" or _needs_encoder(name):
-                width = config.sentiment.max_context_chars
-                tokens = n_entities * width
-                yield _work(f"sentiment {name}", head.encoder, config.n_folds, tokens, width)
+    if parts.sentiment:
+        width = config.sentiment.max_context_chars
+        for name in config.sentiment.members:
+            if name in HEADS and _fine_tunes(name, config):
+                yield _work(f"sentiment {name}", config.head.encoder, config.n_folds, n_entities * width, width)
 
 
-def _needs_encoder(head: str) -> bool:
+def _fine_tunes(head: str, config: Config) -> bool:
+    from pipeline.emotions.classifier.inputs import is_frozen, reads_encoder  # torch is slow to import
+
     kind: Any = resolve(HEADS, head, kind="head")
-    return bool(kind.needs_encoder)
+    return reads_encoder(kind, config) and not is_frozen(kind, config)
 
 
 def _work(

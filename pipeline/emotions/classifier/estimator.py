@@ -92,7 +92,7 @@ class HeadClassifier:
         Not where an encoder is fine-tuned: it takes its fixed number of epochs, for to predict with one of every fold
         is too slow.
         """
-        return not self.reads_encoder or is_frozen(self.config)
+        return not self.reads_encoder or is_frozen(self._kind, self.config)
 
     @property
     def n_parameters(self) -> int:
@@ -202,6 +202,7 @@ class HeadClassifier:
     def _description(self) -> dict[str, Any]:
         options = self.config.head
         embedding, tokens = ("encoder", "pieces") if self.reads_encoder else (options.embedding, options.tokens)
+        embedding = "random" if embedding == "auto" else embedding
         return {"name": self.name, "classes": list(self.classes), "embedding": embedding, "tokens": tokens}
 
     @contextmanager

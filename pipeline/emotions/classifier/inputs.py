@@ -69,12 +69,14 @@ class Inputs(Protocol):
 
 def reads_encoder(kind: type[Head], config: Config) -> bool:
     """Tell whether a head runs on an encoder's states."""
-    return kind.needs_encoder or config.head.embedding == "encoder"
+    asked = config.head.embedding
+    return kind.needs_encoder or asked == "encoder" or (asked == "auto" and kind.uses_target)
 
 
-def is_frozen(config: Config) -> bool:
+def is_frozen(kind: type[Head], config: Config) -> bool:
     """Tell whether an encoder stays as it is while a head learns."""
-    return config.head.encoder_mode == "frozen"
+    mode = config.head.encoder_mode
+    return mode == "frozen" or (mode == "auto" and not kind.needs_encoder)
 
 
 def check_inputs(name: str, kind: type[Head], config: Config) -> None:
@@ -113,7 +115,7 @@ def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str], *, shared
     split = SPLITS[options.tokens]
     texts = list(texts)
     vocabulary = Vocabulary.build(texts, split=split)
-    if options.embedding == "random":
+    if options.embedding != "vectors":
         return VocabularyInputs(kind, config, vocabulary)
     rare = Vocabulary.build(texts, min_count=1, split=split).tokens
     found = read_word_vectors(Path(options.vectors), set(rare), first=EXTRA_WORDS)
@@ -249,7 +251,7 @@ class EncoderInputs:
     ) -> None:
         self.reader = PieceReader(tokeniser)
         self._kind, self._options, self._encoder = kind, config.head, encoder
-        self.is_frozen = is_frozen(config)
+        self.is_frozen = is_frozen(kind, config)
         self._shared = shared if self.is_frozen else None
         self._kept = kept  # lives as long as these inputs, so that the next head finds it
         self.training = config.training if self.is_frozen else config.head.encoder.training

@@ -14,7 +14,7 @@ from pipeline.schema import Target
 CLASSES = ("香", "苦")
 WORDS = {"香": "香甜可口", "苦": "苦涩难咽"}
 CONFIG = Config(
-    head=HeadConfig(embedding_dim=8, hidden_dim=8, dropout=0.1),
+    head=HeadConfig(embedding="random", embedding_dim=8, hidden_dim=8, dropout=0.1),
     sentiment=SentimentConfig(max_context_chars=20),
     training=TrainingConfig(max_epochs=6, batch_size=8, learning_rate=2e-2),
 )

@@ -12,7 +12,9 @@ import torch
 
 from pipeline.config import Config, EncoderConfig, HeadConfig, SentimentConfig, TrainingConfig
 from pipeline.emotions.classifier.estimator import HeadClassifier
+from pipeline.emotions.classifier.inputs import is_frozen, reads_encoder
 from pipeline.errors import ArtifactError, ConfigError, DataError
+from pipeline.registry import HEADS, resolve
 from pipeline.schema import Target
 from tests.support.tiny_encoder import write_tiny_encoder
 
@@ -58,6 +60,9 @@ def with_vectors(path: str, **options: object) -> Config:
     )
 
 
+ON_ENCODER = {"embedding": "encoder", "encoder_mode": "fine_tuned", "hidden_dim": 8, "dropout": 0.0}
+
+
 def on_encoder(name: str, *, mixed_precision: str = "no", epochs: int = 3, **options: object) -> Config:
     fine_tuning = TrainingConfig(
         max_epochs=epochs,
@@ -67,7 +72,7 @@ def on_encoder(name: str, *, mixed_precision: str = "no", epochs: int = 3, **opt
     )
     settings = EncoderConfig(name=name, learning_rate=1e-2, training=fine_tuning)
     return Config(
-        head=HeadConfig(**{"embedding": "encoder", "hidden_dim": 8, "dropout": 0.0, "encoder": settings, **options}),  # type: ignore[arg-type]
+        head=HeadConfig(**{**ON_ENCODER, "encoder": settings, **options}),  # type: ignore[arg-type]
         sentiment=SentimentConfig(max_context_chars=2000),
         training=TrainingConfig(max_epochs=2, batch_size=8, learning_rate=2e-2),
     )
@@ -317,3 +322,22 @@ def test_encoder_must_be_there_and_have_the_layers(encoder: str) -> None:
         problem("builtin:e6").check()
     with pytest.raises(ConfigError, match=r"head\.encoder\.freeze_layers is 3, the encoder has 2 layers"):
         problem(encoder, freeze_layers=3).fit(ITEMS, LABELS)
+
+
+@pytest.mark.parametrize(
+    ("head", "options", "wanted"),
+    [
+        ("ian", {}, (True, True)),
+        ("text_cnn", {}, (False, True)),
+        ("pair", {}, (True, False)),
+        ("pair", {"encoder_mode": "frozen"}, (True, True)),
+        ("ian", {"embedding": "random"}, (False, True)),
+        ("ian", {"encoder_mode": "fine_tuned"}, (True, False)),
+        ("text_cnn", {"embedding": "encoder"}, (True, True)),
+    ],
+)
+def test_target_heads_read_a_frozen_encoder_unless_told_otherwise(
+    head: str, options: dict, wanted: tuple[bool, bool]
+) -> None:
+    kind, config = resolve(HEADS, head, kind="head"), Config(head=HeadConfig(**options))
+    assert (reads_encoder(kind, config), is_frozen(kind, config)) == wanted

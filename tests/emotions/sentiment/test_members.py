@@ -27,7 +27,7 @@ from tests.support.tiny_encoder import write_tiny_encoder
 TELLING = {Emotion.POS: "广受夸赞", Emotion.NORM: "位于城东", Emotion.NEG: "遭到批评"}
 NAMES = ["松果茶社", "银杏书店", "竹林乐团", "山泉饭店", "石桥画院"]
 CONFIG = Config(
-    head=HeadConfig(embedding_dim=8, hidden_dim=16, dropout=0.1),
+    head=HeadConfig(embedding="random", embedding_dim=8, hidden_dim=16, dropout=0.1),
     training=TrainingConfig(max_epochs=15, batch_size=8, learning_rate=2e-2),
 )
 MEMBERS = [

@@ -26,7 +26,7 @@ def config(*members: str, choose: str = "auto", workers: int = 1) -> Config:
     return Config(
         workers=workers,
         sentiment=SentimentConfig(members=list(members), choose=choose, max_context_chars=40, dev_fraction=0.2),
-        head=HeadConfig(embedding_dim=6, hidden_dim=5, dropout=0.1),
+        head=HeadConfig(embedding="random", embedding_dim=6, hidden_dim=5, dropout=0.1),
         training=TrainingConfig(max_epochs=2, batch_size=16, learning_rate=2e-2),
     )
 
