@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts import LONE_SURROGATE, atomic_writer
+from pipeline.artifacts import atomic_writer, safe_cell
 from pipeline.report.views import View
 
 COLUMNS = (
     *("newsId", "kind", "entity", "gold_emotion", "pred_emotion", "reason", "score"),
     *("p_pos", "p_norm", "p_neg", "features"),
 )
-FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\r")
-"""A spreadsheet computes a cell of text that begins with one of these."""
 MISSED, WRONG_EMOTION, SPURIOUS = "missed", "wrong_emotion", "spurious"
 
 
@@ -53,13 +51,7 @@ def errors_table(path: Path, views: Iterable[View]) -> Iterator[Iterator[View]]:
             for view in views:
                 for row in error_rows(view):
                     known = {name: value for name, value in row.items() if value is not None}
-                    table.writerow({name: _cell(value) for name, value in known.items()})
+                    table.writerow({name: safe_cell(value) for name, value in known.items()})
                 yield view
 
         yield passing()
-
-
-def _cell(value: Any) -> str:
-    """Write a value; text from an article gets an apostrophe where a spreadsheet would take it for a formula."""
-    text = LONE_SURROGATE.sub("\ufffd", str(value))
-    return f"'{text}" if isinstance(value, str) and text.startswith(FORMULA_SIGNS) else text
