@@ -6,7 +6,11 @@ from pipeline.data.formats.sentiment.readers import (
     TARGET,
     TARGETS,
     category_examples,
+    category_targets,
     document_examples,
+    document_targets,
+    marked_targets,
+    target_entries,
     target_examples,
 )
 from pipeline.data.formats.sentiment.row import RowKind, SentimentRow
@@ -19,6 +23,10 @@ __all__ = [
     "RowKind",
     "SentimentRow",
     "category_examples",
+    "category_targets",
     "document_examples",
+    "document_targets",
+    "marked_targets",
+    "target_entries",
     "target_examples",
 ]

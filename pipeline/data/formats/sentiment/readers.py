@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from reprlib import repr as short_repr
 from typing import Any
 
@@ -32,11 +33,23 @@ def document_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
     Raises:
         DataError: the row is malformed; the message is the reason, without file and line.
     """
-    text, label = _text(row), row.get(LABEL)
-    if label is None or not isinstance(label, str | int) or not str(label).strip():
-        raise DataError(f"no {LABEL}" if label is None else f"{LABEL} is {short_repr(label)}, want text or a number")
-    normalised = normalise(text).text
-    yield Target(normalised, 0, 0, "", group=_group(row, normalised), document=normalised), str(label).strip()
+    for target in document_targets(row):
+        label = row.get(LABEL)
+        if label is None or not isinstance(label, str | int) or not str(label).strip():
+            raise DataError(
+                f"no {LABEL}" if label is None else f"{LABEL} is {short_repr(label)}, want text or a number"
+            )
+        yield target, str(label).strip()
+
+
+def document_targets(row: dict[str, Any]) -> Iterator[Target]:
+    """Yield what is read of ``{"text"}``; nothing else of the row is looked at but ``group``.
+
+    Raises:
+        DataError: there is no text.
+    """
+    normalised = normalise(_text(row)).text
+    yield Target(normalised, 0, 0, "", group=_group(row, normalised), document=normalised)
 
 
 def target_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
@@ -47,28 +60,42 @@ def target_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
     Raises:
         DataError: the row is malformed; the message is the reason, without file and line.
     """
+    for entry, target in zip(target_entries(row), marked_targets(row), strict=True):
+        yield _with_polarity(target, entry)
+
+
+def marked_targets(row: dict[str, Any]) -> Iterator[Target]:
+    """Yield the targets of ``target_examples``, with or without a polarity: it is not looked at.
+
+    Raises:
+        DataError: the row is malformed; the message is the reason, without file and line.
+    """
     text = _text(row)
     normalised = normalise(text)
+    for entry in target_entries(row):
+        start, stop = _place(entry, text)
+        first, last = normalised_span(normalised, start, stop)
+        yield Target(
+            normalised.text,
+            first,
+            last,
+            text[start:stop],
+            group=_group(row, normalised.text),
+            mentions=((first, last),) if first < last else (),
+            document=normalised.text,
+        )
+
+
+def target_entries(row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects that name one target each: the entries of ``targets``, or the row itself.
+
+    Raises:
+        DataError: ``targets`` is no such list, or is empty.
+    """
     entries = row.get(TARGETS, [row])
     if not (isinstance(entries, list) and entries and all(isinstance(entry, dict) for entry in entries)):
         raise DataError(f"{TARGETS} is {short_repr(entries)}, want a list of objects")
-    for entry in entries:
-        start, stop = _place(entry, text)
-        emotion = _polarity(entry)
-        first, last = normalised_span(normalised, start, stop)
-        yield (
-            Target(
-                normalised.text,
-                first,
-                last,
-                text[start:stop],
-                emotion,
-                group=_group(row, normalised.text),
-                mentions=((first, last),) if first < last else (),
-                document=normalised.text,
-            ),
-            emotion.value,
-        )
+    return entries
 
 
 def category_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
@@ -79,16 +106,26 @@ def category_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
     Raises:
         DataError: the row is malformed; the message is the reason, without file and line.
     """
-    text, emotion, category = normalise(_text(row)).text, _polarity(row), row[CATEGORY]
+    for target in category_targets(row):
+        yield _with_polarity(target, row)
+
+
+def category_targets(row: dict[str, Any]) -> Iterator[Target]:
+    """Yield the target of ``category_examples``, with or without a polarity: it is not looked at.
+
+    Raises:
+        DataError: the row is malformed; the message is the reason, without file and line.
+    """
+    text, category = normalise(_text(row)).text, row[CATEGORY]
     if not isinstance(category, str) or not (name := normalise(category).text.strip()):
         raise DataError(f"{CATEGORY} is {short_repr(category)}, want text that is not empty")
     span = (0, len(name))
-    yield (
-        Target(
-            f"{name}{BREAK}{text}", *span, category, emotion, group=_group(row, text), mentions=(span,), document=text
-        ),
-        emotion.value,
-    )
+    yield Target(f"{name}{BREAK}{text}", *span, category, group=_group(row, text), mentions=(span,), document=text)
+
+
+def _with_polarity(target: Target, entry: dict[str, Any]) -> tuple[Target, str]:
+    emotion = _polarity(entry)
+    return replace(target, emotion=emotion), emotion.value
 
 
 def _text(row: dict[str, Any]) -> str:
