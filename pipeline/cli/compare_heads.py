@@ -50,6 +50,12 @@ def heads(
         typer.Option("--json", help="Keep every result; trainings it holds are not repeated.", metavar="FILE"),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(help="Write the table as Markdown.", metavar="FILE")] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            help='Keep the best model of each head, by dev rows, as FOLDER/NAME for "heads predict".', metavar="FOLDER"
+        ),
+    ] = None,
     attention: Annotated[
         int, typer.Option(min=0, help="Show what each head with attention looks at in N test rows.", metavar="N")
     ] = 0,
@@ -60,7 +66,7 @@ def heads(
     """Train sentiment heads with several seeds each, and print one table of how well they do.
 
     The epoch is chosen by development rows, never by the test rows. Rows of text and label have no target: there the
-    document baselines are compared.
+    document baselines are compared. What is held out has whole texts, and of every class its share.
 
     Example: python run.py compare heads --data data/sample/train.jsonl --heads ian,af_lstm --seeds 2
     """
@@ -98,7 +104,7 @@ def heads(
         *(len(comparison.train), len(comparison.test), ", ".join(comparison.classes)),
     )
     try:
-        table = compare(comparison, kept, workers=workers)
+        table = compare(comparison, kept, workers=workers, save=save)
     except KeyboardInterrupt:
         if json_file:
             logger.warning("trainings finished so far are kept in %s; the same command goes on with them", json_file)

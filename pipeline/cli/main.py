@@ -23,6 +23,7 @@ from pipeline.artifacts import inputs_kept
 from pipeline.cli.commands import audit, check, demo, evaluate, train
 from pipeline.cli.compare import compare
 from pipeline.cli.explain import explain
+from pipeline.cli.heads import heads
 from pipeline.cli.match import match
 from pipeline.cli.predict import predict
 from pipeline.cli.program import as_started, program_name
@@ -53,6 +54,7 @@ for command in (demo, audit, train, predict, check, evaluate, report, explain, t
     app.command()(command)
 app.add_typer(compare, name="compare")
 app.add_typer(tag, name="tag")
+app.add_typer(heads, name="heads")
 app.add_typer(match, name="match")
 
 

@@ -21,6 +21,7 @@ from pipeline.cli import main
 from pipeline.cli.main import app
 from pipeline.errors import PipelineError
 from pipeline.standalone.heads import compare as compare_heads
+from pipeline.standalone.heads import training
 from pipeline.standalone.heads.results import HeadResult
 from tests.support.command_line import Cli, Done
 
@@ -158,12 +159,12 @@ def test_dev_rows_of_their_own_choose_the_epoch(
 ) -> None:
     seen: list[list[str]] = []
 
-    class Spy(compare_heads.HeadClassifier):
+    class Spy(training.HeadClassifier):
         def fit(self, examples, labels, dev=(), dev_labels=()):  # type: ignore[no-untyped-def]
             seen.append([example.text for example in dev])
             return super().fit(examples, labels, dev, dev_labels)
 
-    monkeypatch.setattr(compare_heads, "HeadClassifier", Spy)
+    monkeypatch.setattr(training, "HeadClassifier", Spy)
     rows = target_rows(9, 5)
     (tmp_path / "dev.jsonl").write_text(lines(*rows), encoding="utf-8")
     files = ("--data", "train.jsonl", "--test", "test.jsonl")

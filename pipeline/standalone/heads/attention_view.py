@@ -43,6 +43,16 @@ class Cell:
     """Columns; 0 for a mark on the character before it."""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One of several texts in a picture."""
+
+    text: str
+    weights: Sequence[float]
+    target: tuple[int, int]
+    title: str
+
+
 def attention_text(
     text: str,
     weights: Sequence[float],
@@ -86,17 +96,43 @@ def attention_svg(text: str, weights: Sequence[float], *, target: tuple[int, int
     """
     lines = _lines(_cells(text, weights, target), IMAGE_COLUMNS)
     width, height = 2 * MARGIN + IMAGE_COLUMNS * FONT_SIZE // 2, 2 * MARGIN + LINE_HEIGHT * len(lines)
+    return _image(width, height, title, list(_drawn(lines)))
+
+
+def attention_sheet(parts: Sequence[Part], *, title: str = "") -> str:
+    """Draw several texts one below the other as one SVG image, each under its title; see ``attention_svg``.
+
+    Raises:
+        ValueError: there are not as many weights as characters.
+    """
+    width = 2 * MARGIN + IMAGE_COLUMNS * FONT_SIZE // 2
+    drawn, top = [], 0
+    for part in parts:
+        captions = _lines(_cells(part.title, [0.0] * len(part.title), (0, 0)), IMAGE_COLUMNS)
+        lines = _lines(_cells(part.text, part.weights, part.target), IMAGE_COLUMNS)
+        height = 2 * MARGIN + LINE_HEIGHT * (len(captions) + len(lines))
+        body = "\n".join(_drawn([*captions, *lines]))
+        drawn.append(f'<g transform="translate(0 {top})" role="img" aria-label="{_xml(part.title)}">\n{body}\n</g>')
+        top += height
+    return _image(width, top, title, drawn)
+
+
+def _image(width: int, height: int, title: str, parts: Sequence[str]) -> str:
+    """Wrap what was drawn on a sheet of paper."""
     name = _xml(title or "Attention over a text")
-    parts = [
+    head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" aria-label="{name}">',
         f"<title>{name}</title><style>{_STYLE}</style>",
         f'<rect class="paper" width="{width}" height="{height}"/>',
     ]
+    return "\n".join([*head, *parts, "</svg>"]) + "\n"
+
+
+def _drawn(lines: Sequence[Sequence[Cell]]) -> Iterator[str]:
     for number, line in enumerate(lines):
         top = MARGIN + number * LINE_HEIGHT
-        parts += _boxes(line, top)
-        parts.append(f'<text y="{top + FONT_SIZE + 3}" xml:space="preserve">{"".join(_spans(line))}</text>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
+        yield from _boxes(line, top)
+        yield f'<text y="{top + FONT_SIZE + 3}" xml:space="preserve">{"".join(_spans(line))}</text>'
 
 
 def _cells(text: str, weights: Sequence[float], target: tuple[int, int]) -> list[Cell]:

@@ -5,33 +5,43 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from tqdm import tqdm
 
 from pipeline.artifacts import DataFile, StageTimer
 from pipeline.config import Config
 from pipeline.data.formats.sentiment import RowKind, SentimentRow
 from pipeline.emotions.classifier.estimator import HeadClassifier
-from pipeline.emotions.heads.base import Head
-from pipeline.errors import ConfigError, DataError
-from pipeline.metric import LabelScores
-from pipeline.registry import HEADS, resolve
+from pipeline.registry import HEADS
 from pipeline.runtime.parallel import map_chunks
-from pipeline.schema import EMOTIONS
+from pipeline.standalone.heads.best import BestModels, job_folder
 from pipeline.standalone.heads.results import MAJORITY, Attention, HeadResult, HeadSummary, ResultFile, summarise
-from pipeline.standalone.heads.rows import SentimentFile, read_rows
+from pipeline.standalone.heads.rows import read_rows
+from pipeline.standalone.heads.saved import SavedHead, save_head
+from pipeline.standalone.heads.split import cut_by_group
+from pipeline.standalone.heads.training import (
+    answers,
+    classes_of,
+    fit_head,
+    head_class,
+    most_frequent,
+    require_fitting,
+    require_one_form,
+    score,
+)
 
 logger = logging.getLogger(__name__)
 
 UNUSED = ("seed", "n_folds", "workers", "candidates", "tagger", "rerank")
 """Options that change nothing here."""
+CUT = "by group, labels alike"
+"""How rows are held out; results of another way belong into another table."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,8 @@ class HeadComparison:
         n_seeds: trainings of each head.
         held_out: share of the only file that became ``test``; None where test is a file of its own.
         n_shown: test rows of which the attention is kept, from the first seed of each head that has attention.
+        kind: form of the rows.
+        unfinished: folder in which each training leaves its model; None keeps no model.
     """
 
     train: Sequence[SentimentRow]
@@ -62,6 +74,8 @@ class HeadComparison:
     n_seeds: int
     held_out: float | None = None
     n_shown: int = 0
+    kind: RowKind = RowKind.TARGET
+    unfinished: Path | None = None
 
     @property
     def seeds(self) -> range:
@@ -83,6 +97,7 @@ class HeadComparison:
         return {
             "data": [{"name": file.name, "sha256": file.sha256, "rows": file.rows} for file in self.data],
             "held_out": self.held_out,
+            "cut": CUT,
             "split_seed": split_seed,
             "n_shown": self.n_shown,
             "options": options,
@@ -119,20 +134,15 @@ def load_comparison(
     """
     names = None if heads is None else list(dict.fromkeys(heads))
     for name in names or ():
-        _uses_target(name)  # better now than after the files were read
+        head_class(name)  # better now than after the files were read
     paths = [path for path in (train, dev, test) if path]
     files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars) for path in paths]
     kind = files[0].kind
-    _require_one_form(files)
-    if not kind.has_targets and (lost := [name for name in names or () if _uses_target(name)]):
-        baselines = [name for name in HEADS if not _uses_target(name)]
-        raise ConfigError(
-            f"{train}: rows of texts and labels name no target, which {', '.join(lost)} must have",
-            hint=f"document baselines: {', '.join(baselines)}",
-        )
+    require_one_form(files)
+    require_fitting(names or (), kind, train)
     names = names or fitting_heads(config, has_targets=kind.has_targets)
     classifiers = [HeadClassifier(name, config, classes=files[0].classes) for name in names]  # checks the options
-    for classifier in {_head(one.name).needs_encoder: one for one in classifiers}.values():
+    for classifier in {head_class(one.name).needs_encoder: one for one in classifiers}.values():
         classifier.check()
     dev_rows = files[1].rows if dev else None
     rest, tested = (
@@ -143,17 +153,20 @@ def load_comparison(
         train=rest,
         dev=dev_rows,
         test=tested,
-        classes=_classes(files, rest),
+        classes=classes_of(files, rest),
         data=[DataFile.of(file.path, rows=len(file.rows)) for file in files],
         config=config,
         heads=names,
         n_seeds=n_seeds,
         held_out=None if test else held_out,
         n_shown=n_shown,
+        kind=kind,
     )
 
 
-def compare(comparison: HeadComparison, kept: ResultFile, *, workers: int = 1) -> list[HeadSummary]:
+def compare(
+    comparison: HeadComparison, kept: ResultFile, *, workers: int = 1, save: Path | None = None
+) -> list[HeadSummary]:
     """Train and score each head with each seed, and return the table; the majority row comes first.
 
     What ``kept`` has of this comparison is not done again, and what is done is kept at once.
@@ -162,33 +175,49 @@ def compare(comparison: HeadComparison, kept: ResultFile, *, workers: int = 1) -
         comparison: what is compared.
         kept: results so far.
         workers: trainings at a time, each in a process of its own if more than one. Figures do not depend on it.
+        save: folder that gets the best model of each head, by its development rows; a best training that was done
+            before without it is done again.
+
+    Raises:
+        ConfigError: ``save`` holds something else, or cannot be written.
     """
     jobs = [(head, seed) for seed in comparison.seeds for head in comparison.heads]
-    done = kept.results(comparison.key)
+    done = {job: result for job, result in kept.results(comparison.key).items() if job in jobs}
     kept.describe(comparison.key, {**comparison.description, "classes": list(comparison.classes)})
-    missing = [job for job in jobs if job not in done]
-    if len(missing) < len(jobs):
-        logger.info("%d of %d trainings are done already", len(jobs) - len(missing), len(jobs))
-    with tqdm(total=len(jobs), initial=len(jobs) - len(missing), desc="compare", unit="head", disable=None) as bar:
-        for result in _run(comparison, missing, workers):
-            done[result.head, result.seed] = result
-            kept.add(comparison.key, result)
-            bar.update()
-            if bar.disable:
-                logger.info(
-                    "%s, seed %d: accuracy %.4f, macro-F1 %.4f, %.0f s",
-                    *(result.head, result.seed, result.accuracy, result.macro_f1, result.seconds),
-                )
+    if done:
+        logger.info("%d of %d trainings are done already", len(done), len(jobs))
+    best = BestModels(save, comparison.key) if save else None
+    if best:
+        best.check(comparison.heads)
+
+    def lacking() -> list[tuple[str, int]]:
+        return best.lacking(comparison.heads, done) if best else []
+
+    with (
+        tqdm(total=len(jobs), initial=len(done), desc="compare", unit="head", disable=None) as bar,
+        best.unfinished() if best else nullcontext() as unfinished,
+    ):
+        comparison = replace(comparison, unfinished=unfinished)
+        todo = [job for job in jobs if job not in done] or lacking()
+        while todo:
+            for result in _run(comparison, todo, workers):
+                done[result.head, result.seed] = result
+                if best and unfinished:
+                    best.offer(unfinished, result, done)
+                kept.add(comparison.key, result)
+                _tell(result, bar)
+            todo = lacking()
     kept.write()
+    if best:
+        best.warn_of_useless(comparison.heads)
     asked = [done[head, seed] for head in comparison.heads for seed in comparison.seeds]
     return [HeadSummary.of([majority(comparison)]), *summarise(asked)]
 
 
 def majority(comparison: HeadComparison) -> HeadResult:
     """Score the answer that is most frequent in training."""
-    counts = Counter(row.label for row in comparison.train)
-    answer = max(comparison.classes, key=lambda name: counts[name])  # the first of equals
-    scores = _scores([answer] * len(comparison.test), comparison.test, comparison.classes)
+    answer = most_frequent(comparison.train, comparison.classes)
+    scores = score([answer] * len(comparison.test), comparison.test, comparison.classes)
     return HeadResult(MAJORITY, comparison.config.seed, scores.accuracy, scores.macro_f1, scores.f1)
 
 
@@ -197,7 +226,7 @@ def fitting_heads(config: Config, *, has_targets: bool) -> list[str]:
 
     Heads that need an encoder are among them only where the others read one as well: they take much longer.
     """
-    heads = {name: _head(name) for name in HEADS}
+    heads = {name: head_class(name) for name in HEADS}
     with_encoder = config.head.embedding == "encoder"
     return [
         name
@@ -206,37 +235,20 @@ def fitting_heads(config: Config, *, has_targets: bool) -> list[str]:
     ]
 
 
-def cut_by_group(
-    rows: Sequence[SentimentRow], *, fraction: float, seed: int
-) -> tuple[list[SentimentRow], list[SentimentRow]]:
-    """Hold a share of the groups out, at least one; return the rest and the part held out.
-
-    Raises:
-        DataError: all rows are of one group.
-    """
-    groups = sorted({row.example.group for row in rows})
-    if len(groups) < 2:
-        raise DataError(f"{rows[0].where}: all rows are of one text: none can be held out")
-    n_held_out = min(len(groups) - 1, max(1, round(len(groups) * fraction)))
-    chosen = {groups[index] for index in np.random.default_rng(seed).permutation(len(groups))[:n_held_out]}
-    parts: tuple[list[SentimentRow], list[SentimentRow]] = ([], [])
-    for row in rows:
-        parts[row.example.group in chosen].append(row)
-    return parts
-
-
 def train_and_score(comparison: HeadComparison, head: str, seed: int) -> HeadResult:
     """Train one head with one seed, its epoch chosen by development rows, and score it on the test rows."""
-    options = comparison.config.sentiment
     with StageTimer() as timer:
-        rest, dev = comparison.train, comparison.dev
-        if dev is None:
-            rest, dev = cut_by_group(rest, fraction=options.dev_fraction, seed=seed)
-        model = HeadClassifier(head, comparison.config, classes=comparison.classes, seed=seed)
-        model.fit(*_columns(rest), *_columns(dev))
-        answers = _answers(model, comparison.test)
-        dev_scores = _scores(_answers(model, dev), dev, comparison.classes)
-    scores = _scores(answers, comparison.test, comparison.classes)
+        fitted = fit_head(
+            head, comparison.config, comparison.train, comparison.dev, classes=comparison.classes, seed=seed
+        )
+        model = fitted.model
+        given = answers(model, comparison.test)
+    if comparison.unfinished:
+        folder = job_folder(comparison.unfinished, head, seed)
+        folder.mkdir()
+        saved = SavedHead(model, comparison.kind, fitted.most_frequent, fitted.dev)
+        save_head(saved, folder, data=[file.to_dict() for file in comparison.data], comparison=comparison.key)
+    scores = score(given, comparison.test, comparison.classes)
     n_shown = comparison.n_shown if seed == comparison.seeds[0] else 0
     return HeadResult(
         head=head,
@@ -244,11 +256,21 @@ def train_and_score(comparison: HeadComparison, head: str, seed: int) -> HeadRes
         accuracy=scores.accuracy,
         macro_f1=scores.macro_f1,
         f1=scores.f1,
-        dev_accuracy=dev_scores.accuracy,
+        dev_accuracy=fitted.dev.accuracy,
         n_parameters=model.n_parameters,
         seconds=round(timer.seconds, 3),
-        attention=_attention(model, comparison.test[:n_shown], answers),
+        attention=_attention(model, comparison.test[:n_shown], given),
     )
+
+
+def _tell(result: HeadResult, bar: tqdm[Any]) -> None:
+    """Move the bar, or say how a training did where there is none."""
+    bar.update()
+    if bar.disable:
+        logger.info(
+            "%s, seed %d: accuracy %.4f, macro-F1 %.4f, %.0f s",
+            *(result.head, result.seed, result.accuracy, result.macro_f1, result.seconds),
+        )
 
 
 def _run(comparison: HeadComparison, jobs: Sequence[tuple[str, int]], workers: int) -> Iterator[HeadResult]:
@@ -271,28 +293,7 @@ def _train_chunk(comparison: HeadComparison, jobs: Sequence[tuple[str, int]]) ->
     return [train_and_score(comparison, head, seed) for head, seed in jobs]
 
 
-def _uses_target(name: str) -> bool:
-    return _head(name).uses_target
-
-
-def _head(name: str) -> type[Head]:
-    return resolve(HEADS, name, kind="head")
-
-
-def _columns(rows: Sequence[SentimentRow]) -> tuple[list[Any], list[str]]:
-    return [row.example for row in rows], [row.label for row in rows]
-
-
-def _answers(model: HeadClassifier, rows: Sequence[SentimentRow]) -> list[str]:
-    probs = model.predict_proba([row.example for row in rows])
-    return [model.classes[column] for column in probs.argmax(1)]
-
-
-def _scores(answers: Sequence[str], rows: Sequence[SentimentRow], classes: Sequence[str]) -> LabelScores:
-    return LabelScores.of(answers, [row.label for row in rows], classes)
-
-
-def _attention(model: HeadClassifier, rows: Sequence[SentimentRow], answers: Sequence[str]) -> list[Attention]:
+def _attention(model: HeadClassifier, rows: Sequence[SentimentRow], given: Sequence[str]) -> list[Attention]:
     weights = model.attention([row.example for row in rows]) if rows else None
     return [
         Attention(
@@ -302,29 +303,8 @@ def _attention(model: HeadClassifier, rows: Sequence[SentimentRow], answers: Seq
             row.label,
             answer,
         )
-        for row, found, answer in zip(rows, weights or [], answers, strict=False)
+        for row, found, answer in zip(rows, weights or [], given, strict=False)
     ]
-
-
-def _require_one_form(files: Sequence[SentimentFile]) -> None:
-    first = files[0]
-    for other in files[1:]:
-        if other.kind is not first.kind:
-            raise DataError(f"{first.path} holds {first.kind} rows, {other.path} {other.kind} rows")
-
-
-def _classes(files: Sequence[SentimentFile], train: Sequence[SentimentRow]) -> list[str]:
-    """Return the classes; those of documents are what training has, emotions what any file has."""
-    learnt = {row.label for row in train}
-    if len(learnt) < 2:
-        raise DataError(f"{files[0].path}: every training row is {', '.join(learnt)}: there is nothing to tell apart")
-    if files[0].kind is RowKind.DOCUMENT:
-        for row in (row for file in files for row in file.rows):
-            if row.label not in learnt:
-                raise DataError(f"{row.where}: label {row.label!r} is in no training row ({', '.join(sorted(learnt))})")
-        return sorted(learnt)
-    found = {name for file in files for name in file.classes}
-    return [emotion.value for emotion in EMOTIONS if emotion in found]
 
 
 def _warn_of_overlap(train: Sequence[SentimentRow], test: Sequence[SentimentRow]) -> None:

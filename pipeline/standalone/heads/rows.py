@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,11 @@ class SentimentFile:
         return [emotion.value for emotion in EMOTIONS if emotion in found] if self.kind.has_targets else sorted(found)
 
 
+def form_of(row: Mapping[str, Any]) -> RowKind | None:
+    """Recognise the form of a row by its keys; None: it is none of ours."""
+    return next((kind for key, kind in _MARKS.items() if key in row), None)
+
+
 def row_kind(path: Path) -> RowKind:
     """Recognise the form of a file by its first row.
 
@@ -62,9 +67,8 @@ def row_kind(path: Path) -> RowKind:
         DataError: the file cannot be read or is empty, or its first row is none of ours.
     """
     for number, row in iter_json_objects(path):
-        for key, kind in _MARKS.items():
-            if key in row:
-                return kind
+        if kind := form_of(row):
+            return kind
         raise DataError(f"{path}:{number}: want {LABEL}, {TARGET}, {CATEGORY} or newsId (have: {', '.join(row)})")
     raise DataError(f"{path}: the file is empty, it holds no row")
 
@@ -109,7 +113,7 @@ def _rows(path: Path, kind: RowKind) -> list[SentimentRow]:
     rows = []
     for number, row in iter_json_objects(path):
         where = f"{path}:{number}"
-        found = next((form for key, form in _MARKS.items() if key in row), None)
+        found = form_of(row)
         if found is not kind:
             raise DataError(f"{where}: {f'a {found}' if found else 'another'} row, those before are {kind} rows")
         try:
