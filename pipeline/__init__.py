@@ -21,10 +21,12 @@ if TYPE_CHECKING:
         Run,
         Tagger,
         evaluate,
+        load_head,
         load_run,
         load_tagger,
         make_target,
         read_articles,
+        train_head,
         train_tagger,
     )
     from pipeline.config import Config, load_config
@@ -54,10 +56,12 @@ __all__ = [
     "__version__",
     "evaluate",
     "load_config",
+    "load_head",
     "load_run",
     "load_tagger",
     "make_target",
     "read_articles",
+    "train_head",
     "train_tagger",
 ]
 
@@ -70,10 +74,12 @@ _HOMES = {
     "Tagger": "pipeline.api",
     "evaluate": "pipeline.api",
     "load_config": "pipeline.config",
+    "load_head": "pipeline.api",
     "load_run": "pipeline.api",
     "load_tagger": "pipeline.api",
     "make_target": "pipeline.api",
     "read_articles": "pipeline.api",
+    "train_head": "pipeline.api",
     "train_tagger": "pipeline.api",
 }
 """Where the names are defined that are imported on first use."""

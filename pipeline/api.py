@@ -6,18 +6,18 @@ Its public names are imported from ``pipeline``. What takes long to import is im
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from reprlib import repr as short_repr
 from typing import TYPE_CHECKING, Any
 
 from pipeline.errors import DataError
-from pipeline.schema import Article, Emotion, Entity, Prediction, Target
+from pipeline.schema import Article, Entity, Prediction, Target
 
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
     from pipeline.config import Config
+    from pipeline.emotions.classifier.estimator import HeadClassifier
     from pipeline.metric import Evaluation
     from pipeline.standalone.tagging.tagger import PlainTagger
     from pipeline.text.spans import Span
@@ -230,6 +230,48 @@ def train_tagger(
     return Tagger(train(request, Path(folder))[0])
 
 
+def load_head(folder: str | Path) -> HeadClassifier:
+    """Load a head that ``train_head`` or the command ``heads train`` wrote: it is fitted, and knows its classes.
+
+    Raises:
+        ArtifactError: the folder is none of these, or something in it is missing or changed.
+    """
+    from pipeline.standalone.heads.saved import load_head as load
+
+    return load(Path(folder)).model
+
+
+def train_head(
+    data: str | Path,
+    folder: str | Path,
+    *,
+    head: str,
+    config: Config | None = None,
+    dev: str | Path | None = None,
+) -> HeadClassifier:
+    """Train a sentiment head on labelled rows into a new folder, as the command ``heads train`` does.
+
+    Args:
+        data: JSON lines of text and label, of text, target and polarity, or articles.
+        folder: appears when all is done.
+        head: name of the head.
+        config: options, of which ``head``, ``training``, ``sentiment`` and ``seed`` matter; None: those of the default
+            preset.
+        dev: labelled rows that choose the epoch; None holds a part of the data out.
+
+    Raises:
+        DataError: rows are malformed, or of too few classes or texts.
+        ConfigError: there is no such head, it needs a target which the rows lack, or the folder exists.
+        ArtifactError: the encoder cannot be had.
+    """
+    from pipeline.config import load_config
+    from pipeline.standalone.heads.train_saved import HeadTraining
+    from pipeline.standalone.heads.train_saved import train_head as train
+
+    request = HeadTraining(Path(data), head, config or load_config(), None if dev is None else Path(dev))
+    return train(request, Path(folder)).model
+
+
 def make_target(text: str, target: str = "") -> Target:
     """Return what a head of ``HeadClassifier`` reads: a text, and where its target stands (its first occurrence).
 
@@ -240,12 +282,9 @@ def make_target(text: str, target: str = "") -> Target:
     Raises:
         DataError: the text is empty, or the target does not occur in it.
     """
-    from pipeline.data.formats.sentiment import document_examples, target_examples
+    from pipeline.data.formats.sentiment import document_targets, marked_targets
 
-    if not target:
-        return next(document_examples({"text": text, "label": 0}))[0]  # a label is wanted, and not kept
-    example, _ = next(target_examples({"text": text, "target": target, "polarity": Emotion.NORM.value}))
-    return replace(example, emotion=None)
+    return next(marked_targets({"text": text, "target": target}) if target else document_targets({"text": text}))
 
 
 def _unlabelled(article: object, *, default_id: str) -> Article:

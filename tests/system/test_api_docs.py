@@ -15,7 +15,7 @@ import pipeline
 from tests.support.command_line import TIMEOUT_S, TinyRun
 from tests.support.paths import ROOT, SAMPLE
 
-N_BLOCKS = {"docs/API.md": 6, "README.md": 1, "README.zh-CN.md": 1}
+N_BLOCKS = {"docs/API.md": 7, "README.md": 1, "README.zh-CN.md": 1}
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PRINTED = re.compile(r"  # prints (.+)$", re.MULTILINE)
 
