@@ -20,10 +20,10 @@ class EpochBar(JsonLinesLog):
     Args:
         path: of the JSON lines.
         n_epochs: most epochs.
-        figure: what the development figure is called.
+        figure: what the development figure is called; "" where there may be none.
     """
 
-    def __init__(self, path: Path, *, n_epochs: int, figure: str) -> None:
+    def __init__(self, path: Path, *, n_epochs: int, figure: str = "") -> None:
         super().__init__(path)
         self._figure = figure
         self._bar = tqdm(total=n_epochs, desc="train", unit="epoch", disable=None)
@@ -38,15 +38,13 @@ class EpochBar(JsonLinesLog):
         """Append and show a report."""
         super().__call__(report)
         if isinstance(report, EpochReport):
-            self._bar.set_postfix({"loss": f"{report.loss:.4f}", self._figure: f"{report.figure:.4f}"})
+            figures = {"loss": f"{report.loss:.4f}"}
+            if self._figure:
+                figures[self._figure] = f"{report.figure:.4f}"
+            self._bar.set_postfix(figures)
             self._bar.update()
             if self._bar.disable:
+                said = ", ".join(f"{name} {value}" for name, value in figures.items())
                 logger.info(
-                    "epoch %d of at most %d: loss %.4f, %s %.4f, %.0f s",
-                    report.epoch + 1,
-                    self._bar.total,
-                    report.loss,
-                    self._figure,
-                    report.figure,
-                    report.seconds,
+                    "epoch %d of at most %d: %s, %.0f s", report.epoch + 1, self._bar.total, said, report.seconds
                 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from pipeline.artifacts import DataFile
 from pipeline.config import Config
 from pipeline.emotions.classifier.estimator import HeadClassifier
-from pipeline.standalone.epochs import EpochLog
+from pipeline.standalone.epoch_bar import EpochBar
 from pipeline.standalone.heads.rows import read_rows
 from pipeline.standalone.heads.saved import LOG, SavedHead, save_head, unfinished_folder
 from pipeline.standalone.heads.training import classes_of, fit_head, head_class, require_fitting, require_one_form
@@ -64,7 +64,7 @@ def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> S
         classes = classes_of(files, rows)
         n_epochs = _checked_epochs(HeadClassifier(request.head, config, classes=classes))
         logger.info("%s: %d examples, classes: %s", request.data, len(rows), ", ".join(classes))
-        with EpochLog(unfinished / LOG, n_epochs=n_epochs) as log:
+        with EpochBar(unfinished / LOG, n_epochs=n_epochs) as log:
             fitted = fit_head(request.head, config, rows, dev, classes=classes, seed=config.seed, log=log)
         fitted.dev.warn_if_useless(request.head, fitted.most_frequent)
         saved = SavedHead(fitted.model, files[0].kind, fitted.most_frequent, fitted.dev)

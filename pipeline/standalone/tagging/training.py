@@ -18,7 +18,7 @@ from pipeline.entities.taggers.model import TaggerModel, reads_words
 from pipeline.errors import ConfigError, DataError
 from pipeline.metric import TagScores
 from pipeline.registry import TAGGERS, resolve
-from pipeline.standalone.tagging.epoch_bar import EpochBar
+from pipeline.standalone.epoch_bar import EpochBar
 from pipeline.standalone.tagging.seen import SeenTexts
 from pipeline.standalone.tagging.tagger import (
     LOG,
