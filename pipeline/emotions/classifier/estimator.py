@@ -22,6 +22,7 @@ from pipeline.emotions.classifier.inputs import check_inputs, fit_inputs, is_fro
 from pipeline.emotions.heads.base import Head
 from pipeline.errors import ArtifactError, DataError
 from pipeline.nn.batching import Batch, BatchLoader, aspect_of
+from pipeline.nn.encoders.state_cache import StateMemory
 from pipeline.nn.loop import compute_device, in_bf16, one_thread, train
 from pipeline.nn.probabilities import (
     Probs,
@@ -58,6 +59,8 @@ class HeadClassifier:
         log: gets a JSON line per epoch.
         start: folder of the same head, saved: training begins with its vocabulary, vectors and weights.
         shared: folder in which a frozen encoder is kept once for several heads; None keeps it with the head.
+        states: folder in which the states of a frozen encoder are kept while heads learn; ``head.states_cache`` goes
+            before it.
 
     Raises:
         ConfigError: no such head, or options that do not go together.
@@ -73,9 +76,10 @@ class HeadClassifier:
         log: JsonLinesLog | None = None,
         start: Path | None = None,
         shared: Path | None = None,
+        states: Path | None = None,
     ) -> None:
         self.name, self.config, self.seed, self.log, self.start = name, config, seed, log, start
-        self.shared = shared
+        self.shared, self.states = shared, states
         self.classes = tuple(classes)
         self._kind: type[Head] = resolve(HEADS, name, kind="head")
         check_inputs(name, self._kind, config)
@@ -136,7 +140,7 @@ class HeadClassifier:
             set_seed(self.seed)
             if self.start is None:
                 texts = [example.text for example in examples]
-                self.inputs_ = fit_inputs(self._kind, self.config, texts, shared=self.shared)
+                self.inputs_ = fit_inputs(self._kind, self.config, texts, shared=self.shared, states=self.states)
                 self.aspects_ = self._fit_aspects(examples)
                 self.head_ = self._build()
             else:
@@ -149,6 +153,12 @@ class HeadClassifier:
         """Return the probability of each class, (n_examples, n_classes), rows in the examples' order."""
         with one_thread(), self._at_work():
             return self._predict(self.head_, self._batches(examples), len(examples))
+
+    def leave_states(self) -> None:
+        """Keep the states of a frozen encoder in memory from now on: the folder of its training goes away."""
+        embedder: Any = self.head_.embedder
+        if self.reads_encoder and embedder.cache is not None:
+            embedder.cache = StateMemory()
 
     def attention(self, examples: Sequence[Target]) -> list[NDArray[np.float64]] | None:
         """Return how much the head looked at each character of each text; None for heads without attention.

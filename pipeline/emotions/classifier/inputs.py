@@ -18,7 +18,7 @@ from pipeline.emotions.heads.base import Embedder, Head
 from pipeline.emotions.heads.encoder_states import EncoderStates, longest_context
 from pipeline.emotions.heads.vector_embedding import VectorEmbedding
 from pipeline.errors import ConfigError
-from pipeline.nn.encoders import STATES, SpecialIds, encoder_folder, load_encoder, restore_encoder
+from pipeline.nn.encoders import SpecialIds, encoder_folder, load_encoder, restore_encoder
 from pipeline.nn.encoders.fine_tune import fine_tuning_groups, freeze_lowest, keep_lowest
 from pipeline.nn.encoders.frozen import FrozenEncoder, is_kept, keep, load_kept
 from pipeline.nn.encoders.state_cache import KeptStates, StateCache
@@ -91,7 +91,14 @@ def check_inputs(name: str, kind: type[Head], config: Config) -> None:
         raise ConfigError(f"head.vectors_mode=two_channel is for text_cnn, not for {name}")
 
 
-def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str], *, shared: Path | None = None) -> Inputs:
+def fit_inputs(
+    kind: type[Head],
+    config: Config,
+    texts: Iterable[str],
+    *,
+    shared: Path | None = None,
+    states: Path | None = None,
+) -> Inputs:
     """Take vocabulary and vectors from training texts, or tokeniser and weights from an encoder.
 
     Args:
@@ -99,6 +106,7 @@ def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str], *, shared
         config: options.
         texts: of training.
         shared: folder in which a frozen encoder is kept once for several heads.
+        states: folder in which its states are kept while they learn.
 
     Raises:
         ConfigError: no such packaged encoder, or it has fewer layers than are to be frozen.
@@ -111,7 +119,7 @@ def fit_inputs(kind: type[Head], config: Config, texts: Iterable[str], *, shared
         tokeniser = PieceTokeniser.of_encoder(folder)
         encoder = load_encoder(folder, n_tokens=len(tokeniser))
         keep_lowest(encoder, options.encoder.n_layers, option="head.encoder.n_layers")
-        return EncoderInputs(kind, config, tokeniser, encoder, shared=shared)
+        return EncoderInputs(kind, config, tokeniser, encoder, shared=shared, states=states)
     split = SPLITS[options.tokens]
     texts = list(texts)
     vocabulary = Vocabulary.build(texts, split=split)
@@ -234,6 +242,7 @@ class EncoderInputs:
         tokeniser: of the encoder.
         encoder: the network.
         shared: folder in which the encoder is kept, if it is frozen, for this head and others.
+        states: folder in which states are kept while heads learn.
         kept: the encoder of that folder, where it was read from there.
     """
 
@@ -247,12 +256,14 @@ class EncoderInputs:
         encoder: nn.Module,
         *,
         shared: Path | None = None,
+        states: Path | None = None,
         kept: FrozenEncoder | None = None,
     ) -> None:
         self.reader = PieceReader(tokeniser)
         self._kind, self._options, self._encoder = kind, config.head, encoder
         self.is_frozen = is_frozen(kind, config)
         self._shared = shared if self.is_frozen else None
+        self._states_folder = Path(config.head.states_cache) if config.head.states_cache else states
         self._kept = kept  # lives as long as these inputs, so that the next head finds it
         self.training = config.training if self.is_frozen else config.head.encoder.training
         room = longest_context(encoder, pair=kind.needs_encoder)
@@ -280,9 +291,8 @@ class EncoderInputs:
             return None
         if self._kept is not None:
             return self._kept.states
-        if self._options.states_cache:
-            return StateCache(Path(self._options.states_cache), self._encoder, variant=variant)
-        return None if self._shared is None else StateCache(self._shared / STATES, self._encoder, variant=variant)
+        folder = self._states_folder
+        return None if folder is None else StateCache(folder, self._encoder, variant=variant)
 
     def parameter_groups(self, head: Head) -> list[dict[str, Any]] | None:
         """Return a group for each depth of a fine-tuned encoder, and one for the head."""

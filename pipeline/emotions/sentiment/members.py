@@ -15,6 +15,7 @@ from pipeline.config.emotions import BASELINE
 from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, one_hot
 from pipeline.errors import ArtifactError
+from pipeline.nn.encoders import STATES
 from pipeline.registry import HEADS, unknown_name
 from pipeline.schema import EMOTIONS, Target
 
@@ -159,7 +160,10 @@ def build_member(
         from pipeline.emotions.classifier.estimator import HeadClassifier
 
         classes = [emotion.value for emotion in EMOTIONS]
-        return HeadClassifier(name, config, classes=classes, seed=seed, log=log, start=start, shared=shared)
+        states = shared / STATES if shared else None
+        return HeadClassifier(
+            name, config, classes=classes, seed=seed, log=log, start=start, shared=shared, states=states
+        )
     raise unknown_name("sentiment member", name, {BASELINE: "", **dict.fromkeys(LINEAR, ""), **HEADS})
 
 

@@ -25,6 +25,7 @@ from pipeline.standalone.heads.results import MAJORITY, Attention, HeadResult, H
 from pipeline.standalone.heads.rows import read_rows
 from pipeline.standalone.heads.saved import SavedHead, save_head
 from pipeline.standalone.heads.split import cut_by_group
+from pipeline.standalone.heads.states import kept_states
 from pipeline.standalone.heads.training import (
     answers,
     classes_of,
@@ -62,6 +63,7 @@ class HeadComparison:
         n_shown: test rows of which the attention is kept, from the first seed of each head that has attention.
         kind: form of the rows.
         unfinished: folder in which each training leaves its model; None keeps no model.
+        states: folder in which the states of a frozen encoder are kept meanwhile.
     """
 
     train: Sequence[SentimentRow]
@@ -76,6 +78,7 @@ class HeadComparison:
     n_shown: int = 0
     kind: RowKind = RowKind.TARGET
     unfinished: Path | None = None
+    states: Path | None = None
 
     @property
     def seeds(self) -> range:
@@ -196,8 +199,9 @@ def compare(
     with (
         tqdm(total=len(jobs), initial=len(done), desc="compare", unit="head", disable=None) as bar,
         best.unfinished() if best else nullcontext() as unfinished,
+        kept_states(comparison.heads, comparison.config) as states,
     ):
-        comparison = replace(comparison, unfinished=unfinished)
+        comparison = replace(comparison, unfinished=unfinished, states=states)
         todo = [job for job in jobs if job not in done] or lacking()
         while todo:
             for result in _run(comparison, todo, workers):
@@ -239,7 +243,13 @@ def train_and_score(comparison: HeadComparison, head: str, seed: int) -> HeadRes
     """Train one head with one seed, its epoch chosen by development rows, and score it on the test rows."""
     with StageTimer() as timer:
         fitted = fit_head(
-            head, comparison.config, comparison.train, comparison.dev, classes=comparison.classes, seed=seed
+            head,
+            comparison.config,
+            comparison.train,
+            comparison.dev,
+            classes=comparison.classes,
+            seed=seed,
+            states=comparison.states,
         )
         model = fitted.model
         given = answers(model, comparison.test)

@@ -13,6 +13,7 @@ from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.standalone.epoch_bar import EpochBar
 from pipeline.standalone.heads.rows import read_rows
 from pipeline.standalone.heads.saved import LOG, SavedHead, save_head, unfinished_folder
+from pipeline.standalone.heads.states import kept_states
 from pipeline.standalone.heads.training import classes_of, fit_head, head_class, require_fitting, require_one_form
 
 logger = logging.getLogger(__name__)
@@ -64,8 +65,14 @@ def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> S
         classes = classes_of(files, rows)
         n_epochs = _checked_epochs(HeadClassifier(request.head, config, classes=classes))
         logger.info("%s: %d examples, classes: %s", request.data, len(rows), ", ".join(classes))
-        with EpochBar(unfinished / LOG, n_epochs=n_epochs) as log:
-            fitted = fit_head(request.head, config, rows, dev, classes=classes, seed=config.seed, log=log)
+        with (
+            EpochBar(unfinished / LOG, n_epochs=n_epochs) as log,
+            kept_states([request.head], config) as states,
+        ):
+            fitted = fit_head(
+                request.head, config, rows, dev, classes=classes, seed=config.seed, log=log, states=states
+            )
+        fitted.model.leave_states()
         fitted.dev.warn_if_useless(request.head, fitted.most_frequent)
         saved = SavedHead(fitted.model, files[0].kind, fitted.most_frequent, fitted.dev)
         described = [DataFile.of(file.path, rows=len(file.rows)).to_dict() for file in files]
@@ -76,6 +83,5 @@ def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> S
 def _checked_epochs(model: HeadClassifier) -> int:
     """Read what training will read, and return how many epochs it takes at most."""
     model.check()
-    options = model.config.head
-    fine_tunes = model.reads_encoder and options.encoder_mode == "fine_tuned"
-    return (options.encoder.training if fine_tunes else model.config.training).max_epochs
+    fine_tunes = not model.stops_early
+    return (model.config.head.encoder.training if fine_tunes else model.config.training).max_epochs

@@ -74,6 +74,7 @@ def fit_head(
     classes: Sequence[str],
     seed: int,
     log: JsonLinesLog | None = None,
+    states: Path | None = None,
 ) -> FittedHead:
     """Train a head.
 
@@ -85,13 +86,14 @@ def fit_head(
         classes: every class, in the order of the probabilities.
         seed: of training and of what is held out.
         log: gets a JSON line per epoch.
+        states: folder in which the states of a frozen encoder are kept meanwhile.
 
     Raises:
         DataError: there are too few groups to hold one out.
     """
     if dev is None:
         rows, dev = cut_by_group(rows, fraction=config.sentiment.dev_fraction, seed=seed)
-    model = HeadClassifier(head, config, classes=classes, seed=seed, log=log)
+    model = HeadClassifier(head, config, classes=classes, seed=seed, log=log, states=states)
     model.fit(
         [row.example for row in rows], [row.label for row in rows], [row.example for row in dev], [r.label for r in dev]
     )
