@@ -63,7 +63,10 @@ def train(
         Path | None, typer.Option(help="Labelled articles to score the finished run on.", metavar="FILE")
     ] = None,
     preset: Annotated[
-        str | None, typer.Option(help="Set of options: best, cpu, fast, full, tiny; cpu by default.", metavar="NAME")
+        str | None,
+        typer.Option(
+            help="Set of options: best, cpu, fast, full, paper, paper-joint, tiny; cpu by default.", metavar="NAME"
+        ),
     ] = None,
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
