@@ -77,7 +77,7 @@ def load_config(*, preset: str = DEFAULT_PRESET, file: Path | None = None, overr
         raise ConfigError(f"unknown preset {preset!r} (have: {', '.join(presets())})")
     sources = [PRESET_DIR / f"{preset}.yaml"]
     if file is not None:
-        if not file.exists():  # a pipe will do: it is read once
+        if not file.exists() or file.is_dir():  # a pipe will do: it is read once
             raise ConfigError(f"{file}: no such configuration file")
         sources.append(file)
     for item in overrides:

@@ -29,7 +29,7 @@ def write(tmp_path: Path):  # type: ignore[no-untyped-def]
 
 def test_presets_were_found() -> None:
     assert {"cpu", "tiny"} <= set(presets())
-    assert [f"{name}.yaml" for name in presets()] == sorted(path.name for path in PRESET_DIR.iterdir())
+    assert list(presets()) == sorted(path.stem for path in PRESET_DIR.iterdir())
 
 
 @pytest.mark.parametrize("name", presets())
