@@ -21,7 +21,7 @@ from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.own_files import open_locked, open_own
 from pipeline.artifacts.packed import BoundedGzip, unpack_file
 from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
-from pipeline.artifacts.spreadsheet import safe_cell
+from pipeline.artifacts.spreadsheet import plain_cell, safe_cell
 from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern, open_any
 
 __all__ = [
@@ -52,6 +52,7 @@ __all__ = [
     "open_own",
     "open_run",
     "output_file",
+    "plain_cell",
     "publish",
     "read_json",
     "read_table",
