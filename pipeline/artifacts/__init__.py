@@ -12,6 +12,7 @@ from pipeline.artifacts.files import (
     read_json,
     read_table,
     temporary_path,
+    text_file,
     write_errors,
     write_table,
 )
@@ -19,12 +20,13 @@ from pipeline.artifacts.inputs import inputs_kept, open_input, sha256_file, temp
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
 from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.own_files import open_locked, open_own
-from pipeline.artifacts.packed import BoundedGzip, unpack_file
+from pipeline.artifacts.packed import GZIP_MAGIC, BoundedGzip, unpack_file
 from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
 from pipeline.artifacts.spreadsheet import plain_cell, safe_cell
 from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern, open_any
 
 __all__ = [
+    "GZIP_MAGIC",
     "LONE_SURROGATE",
     "SCHEMA_VERSION",
     "AnyFile",
@@ -61,6 +63,7 @@ __all__ = [
     "stage_key",
     "temporary_errors",
     "temporary_path",
+    "text_file",
     "unpack_file",
     "validate_run_name",
     "write_errors",

@@ -62,6 +62,20 @@ def publish(temporary: Path, path: Path) -> None:
 
 
 @contextmanager
+def text_file(path: Path, *, packed: bool = False) -> Iterator[TextIO]:
+    """Lend a new file for UTF-8 text; a lone surrogate is written as its escape.
+
+    Raises:
+        OSError: it exists, or cannot be written.
+    """
+    with ExitStack() as stack:
+        file: IO[bytes] = stack.enter_context(path.open("xb"))
+        if packed:  # without name and time in its header: equal content, equal bytes
+            file = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
+        yield stack.enter_context(io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline=""))
+
+
+@contextmanager
 def atomic_writer(path: Path) -> Iterator[TextIO]:
     """Lend a file for UTF-8 text that comes bit by bit; it is published when the block ends well. ``.gz`` is packed.
 
@@ -74,13 +88,8 @@ def atomic_writer(path: Path) -> Iterator[TextIO]:
     temporary = temporary_path(target)
     with write_errors(path):
         try:
-            with ExitStack() as stack:
-                file: IO[bytes] = stack.enter_context(temporary.open("xb"))
-                if target.suffix == ".gz":  # without name and time in its header: equal content, equal bytes
-                    file = cast(IO[bytes], stack.enter_context(gzip.GzipFile("", "wb", fileobj=file, mtime=0)))
-                yield stack.enter_context(
-                    io.TextIOWrapper(file, encoding="utf-8", errors="backslashreplace", newline="")
-                )
+            with text_file(temporary, packed=target.suffix == ".gz") as file:
+                yield file
             publish(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -127,15 +136,19 @@ def atomic_write_bytes(path: Path, content: bytes) -> None:
 
 
 def atomic_write_text(path: Path, content: str) -> None:
-    """Write UTF-8 text with its line ends untouched; see ``atomic_write_bytes``."""
-    atomic_write_bytes(path, content.encode("utf-8"))
+    """Write UTF-8 text with its line ends untouched, packed where the name ends in .gz; see ``atomic_write_bytes``."""
+    atomic_write_bytes(path, _as_named(path, content.encode("utf-8")))
 
 
 def atomic_write_json(path: Path, value: Any) -> None:
-    """Write a value as readable JSON; see ``atomic_write_bytes``. NaN is refused: it is not JSON."""
+    """Write a value as readable JSON, packed where the name ends in .gz; see ``atomic_write_bytes``. NaN is refused."""
     content = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
     # A lone surrogate becomes its JSON escape, which reads back as the same string.
-    atomic_write_bytes(path, content.encode("utf-8", errors="backslashreplace"))
+    atomic_write_bytes(path, _as_named(path, content.encode("utf-8", errors="backslashreplace")))
+
+
+def _as_named(path: Path, content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0) if path.suffix == ".gz" else content
 
 
 def read_json(path: Path) -> Any:

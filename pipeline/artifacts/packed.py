@@ -10,6 +10,8 @@ from typing import BinaryIO
 from pipeline.artifacts.stored import AnyFile
 from pipeline.errors import ArtifactError, DataError
 
+GZIP_MAGIC = b"\x1f\x8b"
+"""How every packed file begins, whatever its name."""
 MAX_RATIO = 200
 """Unpacked bytes for each packed one. Text is packed 2 to 30 times; a bomb of zeros 1,000 times."""
 FREE_BYTES = 2**28

@@ -15,7 +15,17 @@ import typer
 
 from pipeline.cli.engine import Engine, EngineName, chunk_map_of
 from pipeline.cli.files import MODELS, SUBMISSIONS, default_train, distinct_outputs, sample
-from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
+from pipeline.cli.options import (
+    Columns,
+    Encoding,
+    FileFormat,
+    LabelNames,
+    Limit,
+    RunName,
+    Set,
+    SkipBadRows,
+    reading_of,
+)
 from pipeline.cli.predict import write_predictions
 from pipeline.cli.program import program_name
 from pipeline.cli.say import STDOUT, EscapingFormatter, say, write_json
@@ -23,7 +33,7 @@ from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
-    from pipeline.data.read import ReadReport
+    from pipeline.data.read import Reading, ReadReport
     from pipeline.workflow.train import TrainRequest
 
 logger = logging.getLogger("pipeline.cli")
@@ -36,22 +46,37 @@ JsonFile = Annotated[
 
 
 def audit(
-    files: Annotated[list[Path], typer.Argument(help="JSON lines, plain or .gz.", metavar="FILE...")],
+    files: Annotated[
+        list[Path], typer.Argument(help="Rows of any kind: JSON, CSV, XML, columns; plain or .gz.", metavar="FILE...")
+    ],
     json_file: JsonFile = None,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    columns: Columns = None,
+    label_map: LabelNames = None,
 ) -> None:
-    """Say what is in the data and what is wrong with it.
+    """Say what is in the data and what is wrong with it; exit code 3 if rows are malformed.
+
+    Rows may be articles, or have targets, labels, or marked entities; docs/FORMATS.md shows each kind.
 
     Example: python run.py audit data/sample/train.jsonl data/sample/test.jsonl
     """
+    if _audit(files, json_file, reading_of(file_format, encoding, columns, label_map)):
+        raise typer.Exit(DataError.exit_code)
+
+
+def _audit(files: list[Path], json_file: Path | None = None, reading: Reading | None = None) -> bool:
+    """Print what is in the files; return whether a row is malformed."""
     from pipeline.data.audit import audit as audit_files
     from pipeline.data.audit import format_audit
 
-    report = audit_files(files)
+    report = audit_files(files, reading)
     if json_file != STDOUT:
         say(format_audit(report))
     if json_file:
         distinct_outputs(json_file, inputs=tuple(files))
         write_json(json_file, report.to_dict())
+    return report.n_malformed > 0
 
 
 def train(
@@ -78,6 +103,10 @@ def train(
     engine: EngineName = Engine.LOCAL,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    columns: Columns = None,
+    label_map: LabelNames = None,
 ) -> None:
     """Train every stage into models/RUN/.
 
@@ -92,7 +121,16 @@ def train(
 
     Example: python run.py train --train data/sample/train.jsonl --preset tiny --run first
     """
-    given = _Given(train_files, dev, preset, config, overrides or [], limit, skip_bad_rows)
+    given = _Given(
+        train_files,
+        dev,
+        preset,
+        config,
+        overrides or [],
+        limit,
+        skip_bad_rows,
+        reading_of(file_format, encoding, columns, label_map),
+    )
     if dry_run:
         request, _ = _train_request(given, run, resume=resume)  # finds bad rows before imports that take seconds
 
@@ -113,9 +151,10 @@ class _Given(NamedTuple):
     overrides: Sequence[str] = ()
     limit: int | None = None
     skip_bad_rows: bool = False
+    reading: Reading | None = None
 
 
-def _read_through(files: Iterable[Path], skip_bad_rows: bool) -> None:
+def _read_through(files: Iterable[Path], skip_bad_rows: bool, reading: Reading | None) -> None:
     """Find malformed rows before imports that take seconds.
 
     Raises:
@@ -126,8 +165,9 @@ def _read_through(files: Iterable[Path], skip_bad_rows: bool) -> None:
     for path in files:
         if not path.exists():
             raise DataError(f"{path}: no such file")
+    policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
     for path in files:
-        for _ in iter_articles(path, labelled=True, policy=BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP):
+        for _ in iter_articles(path, labelled=True, policy=policy, reading=reading):
             pass
 
 
@@ -152,13 +192,15 @@ def _train_request(given: _Given, name: str | None, *, resume: bool) -> tuple[Tr
     files = given.files or [default_train()]
     if not given.files:
         logger.info("training file: %s", files[0])
-    _read_through([*files, *([given.dev] if given.dev else [])], given.skip_bad_rows)
+    _read_through([*files, *([given.dev] if given.dev else [])], given.skip_bad_rows, given.reading)
 
     from pipeline.workflow.train import TrainRequest
 
     name = name or (newest_unfinished(MODELS).name if resume else new_run_name(preset))
     run = RunFolder.named(MODELS, name, resume=resume)
     request = TrainRequest(files, config, given.dev, given.limit, given.skip_bad_rows, command=command, preset=preset)
+    if given.reading:
+        request = replace(request, reading=given.reading)
     return request, run
 
 
@@ -168,6 +210,7 @@ def _resumed(given: _Given, run: RunFolder) -> TrainRequest:
     Raises:
         PipelineError: it does not say, or something given is not what it was begun with.
     """
+    from pipeline.data.read import Reading
     from pipeline.workflow.begun import Begun, stored_config
     from pipeline.workflow.train import TrainRequest
 
@@ -177,6 +220,8 @@ def _resumed(given: _Given, run: RunFolder) -> TrainRequest:
         raise ConfigError(f"--limit {given.limit}: {run.path} was begun with {begun.limit or 'no limit'}")
     if given.skip_bad_rows and not begun.skip_bad_rows:
         raise ConfigError(f"--skip-bad-rows: {run.path} was begun without it")
+    if given.reading not in (None, Reading(), begun.how_read):
+        raise ConfigError(f"--format, --encoding, --columns, --label-map: not those that {run.path} was begun with")
     dev = given.dev or (Path(begun.dev) if begun.dev else None)
     files = begun.files(run)
     logger.info(
@@ -185,7 +230,9 @@ def _resumed(given: _Given, run: RunFolder) -> TrainRequest:
         begun.preset or "none",
         ", ".join(map(str, [*files, *filter(None, [dev])])),
     )
-    return TrainRequest(files, config, dev, begun.limit, begun.skip_bad_rows, preset=begun.preset)
+    return TrainRequest(
+        files, config, dev, begun.limit, begun.skip_bad_rows, preset=begun.preset, reading=begun.how_read
+    )
 
 
 def _train_run(request: TrainRequest, run: RunFolder) -> RunFolder:
@@ -260,22 +307,27 @@ def check(
     submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
     input_file: Annotated[Path, typer.Option("--input", help="The articles it answers.", metavar="FILE")],
     skip_bad_rows: SkipBadRows = False,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    columns: Columns = None,
+    label_map: LabelNames = None,
 ) -> None:
     """Check an upload file against its articles; every problem by line; exit code 3 if there is any.
 
     Example: python run.py check --submission submissions/first.txt --input data/sample/test.jsonl
     """
-    if _check(submission, input_file, skip_bad_rows):
+    if _check(submission, input_file, skip_bad_rows, reading_of(file_format, encoding, columns, label_map)):
         raise typer.Exit(DataError.exit_code)
 
 
-def _check(submission: Path, source: Path, skip_bad_rows: bool = False) -> bool:
+def _check(submission: Path, source: Path, skip_bad_rows: bool = False, reading: Reading | None = None) -> bool:
     """Print every problem; return whether there was one."""
     from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles
     from pipeline.submission import check_submission
 
     policy, report = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP, ReadReport()
-    ids = [article.news_id for article in iter_articles(source, labelled=False, policy=policy, report=report)]
+    articles = iter_articles(source, labelled=False, policy=policy, report=report, reading=reading)
+    ids = [article.news_id for article in articles]
     _warn(source, report)
     problems = check_submission(submission, ids)
     if not problems:
@@ -300,6 +352,10 @@ def evaluate(
     submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
     json_file: JsonFile = None,
     skip_bad_rows: SkipBadRows = False,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    columns: Columns = None,
+    label_map: LabelNames = None,
 ) -> None:
     """Score an upload file against labelled articles.
 
@@ -316,7 +372,8 @@ def evaluate(
 
     report = ReadReport(repeats=RepeatedIds())
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
-    articles = list(iter_articles(gold, labelled=True, policy=policy, report=report))
+    reading = reading_of(file_format, encoding, columns, label_map)
+    articles = list(iter_articles(gold, labelled=True, policy=policy, report=report, reading=reading))
     _warn(gold, report, "the second row of an id is scored with its second line, and so on")
     ids = [article.news_id for article in articles]
     wanted = dict(zip(occurrence_keys(ids), (article.entities or () for article in articles), strict=True))
@@ -340,7 +397,7 @@ def demo(
 
     train_file, dev_file, test_file = (sample(name) for name in ("train.jsonl", "dev.jsonl", "test.jsonl"))
     _headline("audit")
-    audit([train_file, dev_file, test_file])
+    _audit([train_file, dev_file, test_file])
     _headline("train")
     run = _train(_Given([train_file], dev_file, preset), new_run_name(f"demo-{preset}"))
     say(f"run folder: {run.path}")

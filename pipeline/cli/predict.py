@@ -6,16 +6,32 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipeline import __version__
 from pipeline.cli.engine import Engine, EngineName, chunk_map_of
 from pipeline.cli.files import SUBMISSIONS, chosen_run, default_input, distinct_outputs
-from pipeline.cli.options import Limit, RunName, SkipBadRows, Workers
+from pipeline.cli.options import (
+    Columns,
+    CsvBom,
+    Encoding,
+    FileFormat,
+    Limit,
+    RunName,
+    SkipBadRows,
+    Workers,
+    reading_of,
+)
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
+
+CONVERT = "python run.py convert IN OUT"
+"""Makes rows of ours of a file that a command does not take options for."""
+
+if TYPE_CHECKING:
+    from pipeline.data.read import Reading
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -49,6 +65,10 @@ def predict(
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite files that hold other answers, or whose origin is not known.")
     ] = False,
+    csv_bom: CsvBom = False,
+    file_format: FileFormat = None,
+    encoding: Encoding = None,
+    columns: Columns = None,
 ) -> None:
     """Write a submission for a file of articles.
 
@@ -62,12 +82,16 @@ def predict(
 
     Example: python run.py predict --run first --engine ray --input articles/ --output answers/ --join first.txt
     """
+    reading = reading_of(file_format, encoding, columns)
     if engine is Engine.RAY and inputs and (len(inputs) > 1 or _is_partitioned(inputs[0])):
         if details:
             raise ConfigError(f"--details {details}: the answers to parts hold the details", hint="leave it out")
         say(
             _predict_parts(
-                run, inputs, output, join, workers, limit, skip_bad_rows, resume=resume, strict=strict, force=force
+                *(run, inputs, output, join, workers, limit, skip_bad_rows, reading),
+                resume=resume,
+                strict=strict,
+                force=force,
             )
         )
         return
@@ -82,7 +106,12 @@ def predict(
         logger.info("input: %s", source)
     target = Path(output) if output else None
     written = write_predictions(
-        run, source, target, details, workers, engine, limit, skip_bad_rows, resume=resume, strict=strict, force=force
+        *(run, source, target, details, workers, engine, limit, skip_bad_rows),
+        resume=resume,
+        strict=strict,
+        force=force,
+        reading=reading,
+        csv_bom=csv_bom,
     )
     say(str(written))
 
@@ -100,6 +129,8 @@ def write_predictions(
     resume: bool = False,
     strict: bool = False,
     force: bool = False,
+    reading: Reading | None = None,
+    csv_bom: bool = False,
 ) -> Path:
     """Answer the articles of a file as ``predict`` does, and return the upload file."""
     from itertools import islice
@@ -107,14 +138,14 @@ def write_predictions(
     from tqdm import tqdm
 
     from pipeline.artifacts import sha256_file, stage_key
-    from pipeline.data.read import BadRowPolicy, ReadReport, count_rows, iter_articles
+    from pipeline.data.read import BadRowPolicy, Reading, ReadReport, count_rows, iter_articles
     from pipeline.data.repeats import RepeatedIds
     from pipeline.submission import Origin, PredictionJournal, SubmissionWriter, note_origin, refuse_other_answers
 
     repeats = RepeatedIds()
     report = ReadReport(repeats=repeats)
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
-    articles = islice(iter_articles(source, labelled=False, policy=policy, report=report), limit)
+    articles = islice(iter_articles(source, labelled=False, policy=policy, report=report, reading=reading), limit)
     total = min(count_rows(source), limit or sys.maxsize)
     run = chosen_run(name)
     target = output or SUBMISSIONS / f"{run.name}.txt"
@@ -124,13 +155,14 @@ def write_predictions(
     origin, digest = Origin(run.name, sha256_file(run.manifest), str(source)), sha256_file(source)
     others = [table, *([details] if details else [])]
     if not (force or resume):
-        read = islice(iter_articles(source, labelled=False, policy=policy), limit)
+        read = islice(iter_articles(source, labelled=False, policy=policy, reading=reading), limit)
         refuse_other_answers(origin, target, others, (article.news_id for article in read))
 
     from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
     from pipeline.workflow.run_config import load_run_config
 
-    key = stage_key(__version__, digest, origin.manifest, limit, skip_bad_rows)
+    how = [] if reading in (None, Reading()) else [reading.to_dict()]
+    key = stage_key(__version__, digest, origin.manifest, limit, skip_bad_rows, *how)
     about = {
         "run": f"{run.name} {origin.manifest[:12]}",
         "input": f"{source} {digest[:12]}",
@@ -139,7 +171,11 @@ def write_predictions(
     }
     journal = PredictionJournal(target, others=others, key=key, chunk_size=CHUNK_SIZE, resume=resume, about=about)
     workers = workers or load_run_config(run.config).workers
-    with journal, SubmissionWriter(target, details=details) as writer, chunk_map_of(engine, workers) as chunk_map:
+    with (
+        journal,
+        SubmissionWriter(target, details=details, csv_bom=csv_bom) as writer,
+        chunk_map_of(engine, workers) as chunk_map,
+    ):
         for prediction in journal.done():
             writer.write(prediction)
         rest = islice(articles, journal.n_done, None)
@@ -173,6 +209,7 @@ def _predict_parts(
     workers: int | None,
     limit: int | None,
     skip_bad_rows: bool,
+    reading: Reading,
     *,
     resume: bool,
     strict: bool,
@@ -182,6 +219,10 @@ def _predict_parts(
     from pipeline.artifacts import output_file, sha256_file
     from pipeline.submission import Origin, note_origin, refuse_other_answers
 
+    if reading.columns or reading.encoding or reading.format:
+        raise ConfigError(
+            "--format, --encoding and --columns: parts are read as they are", hint=f"{CONVERT} --to articles"
+        )
     run = chosen_run(name)
     origin = Origin(run.name, sha256_file(run.manifest), " ".join(inputs))
     if join:  # found now, not after hours

@@ -149,4 +149,6 @@ def _entity(entry: object, number: int, report: ReadReport) -> tuple[str, Emotio
     try:
         return name, report.labels.read(emotion)
     except DataError as error:
-        raise DataError(f"emotion {short_repr(emotion)} is not one of {', '.join(EMOTIONS)}", hint=error.hint) from error
+        raise DataError(
+            f"emotion {short_repr(emotion)} is not one of {', '.join(EMOTIONS)}", hint=error.hint
+        ) from error

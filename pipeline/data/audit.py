@@ -11,8 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.data.audit_rows import RowsAudit, SharedTexts, audit_rows, format_rows, shared_texts
+from pipeline.data.formats.kinds import Kind, kind_of
 from pipeline.data.near_duplicates import NearDuplicates
-from pipeline.data.read import BadRow, ReadReport, align_gold, iter_rows
+from pipeline.data.read import BadRow, Reading, ReadReport, align_gold, iter_rows
 from pipeline.data.repeats import RepeatedIds
 from pipeline.schema import EMOTIONS, Article
 
@@ -92,19 +94,38 @@ class AuditReport:
 
     files: list[FileAudit]
     overlaps: list[FileOverlap]
+    rows: list[RowsAudit] = field(default_factory=list)
+    """Files of other rows than articles."""
+    shared_texts: list[SharedTexts] = field(default_factory=list)
+
+    @property
+    def n_malformed(self) -> int:
+        """Malformed rows of all files."""
+        return sum(item.reading["bad_row"] for item in self.files) + sum(item.n_malformed for item in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the report as JSON-ready values."""
         return asdict(self)
 
 
-def audit(paths: Sequence[Path]) -> AuditReport:
+def audit(paths: Sequence[Path], reading: Reading | None = None) -> AuditReport:
     """Audit files, labelled or not. Texts are not kept: 80,000 articles fit into some 400 MB.
 
     Raises:
+        ConfigError: there is no such format or encoding.
         DataError: a file cannot be read at all.
     """
+    reading = reading or Reading()
     paths = list(dict.fromkeys(paths))  # a file named twice would share everything with itself
+    kinds = {path: kind_of(path, reading) for path in paths}
+    others = [audit_rows(path, kind, reading) for path, kind in kinds.items() if kind is not Kind.ARTICLES]
+    report = _audit_articles([path for path, kind in kinds.items() if kind is Kind.ARTICLES], reading)
+    report.rows = [item for item, _ in others]
+    report.shared_texts = shared_texts(report.rows, [texts for _, texts in others])
+    return report
+
+
+def _audit_articles(paths: Sequence[Path], reading: Reading) -> AuditReport:
     found = NearDuplicates()
     file_of: list[int] = []
     ids: list[dict[str, int]] = []
@@ -113,7 +134,7 @@ def audit(paths: Sequence[Path]) -> AuditReport:
         ids.append({})
         tally = _Tally(FileAudit(str(path)))
         report = ReadReport(repeats=RepeatedIds())
-        for row in iter_rows(path, labelled=None, report=report):
+        for row in iter_rows(path, labelled=None, report=report, reading=reading):
             if isinstance(row, BadRow):
                 continue
             tally.add(row)
@@ -202,7 +223,10 @@ class _Tally:
 
 
 def format_audit(report: AuditReport) -> str:
-    """Return the report as plain text: a column for each file, then malformed rows and overlaps."""
+    """Return the report as plain text: a column for each file of articles, then malformed rows, overlaps, other rows."""
+    others = format_rows(report.rows, report.shared_texts)
+    if not report.files:
+        return "\n".join(others).rstrip()
     lines = [f"[{number}] {item.path}" for number, item in enumerate(report.files, 1)]
     columns = [dict(_rows(item)) for item in report.files]
     labels = list(dict.fromkeys(label for column in columns for label in column))
@@ -233,7 +257,7 @@ def format_audit(report: AuditReport) -> str:
         near = f"near-duplicates: {n_left} articles of {left}, {n_right} of {right}"
         other = f" ({overlap.n_other_text} with another text)" if overlap.n_other_text else ""
         lines.append(f"  {left} and {right}: {overlap.n_shared_ids} newsIds{other}; {near}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *([""] if others else []), *others]).rstrip()
 
 
 def _rows(item: FileAudit) -> list[tuple[str, str]]:

@@ -64,12 +64,13 @@ class LabelReader:
 
     Args:
         labels: what the user said.
-        numbers: every whole number among the labels of the file.
+        numbers: every whole number among the labels of the file; None: nobody looked.
     """
 
-    def __init__(self, labels: LabelMap, numbers: frozenset[str] = frozenset()) -> None:
+    def __init__(self, labels: LabelMap, numbers: frozenset[str] | None = None) -> None:
         self._map = labels
-        self._numbers = numbers
+        self.knows_numbers = numbers is not None
+        self._numbers = numbers or frozenset()
         self.counts: Counter[tuple[str, str]] = Counter()
         """By label as written, and what it was taken for."""
 

@@ -15,7 +15,7 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
-from pipeline.artifacts import AnyFile, BoundedGzip, open_any
+from pipeline.artifacts import GZIP_MAGIC, AnyFile, BoundedGzip, open_any
 from pipeline.errors import DataError
 from pipeline.text.encodings import BOM, UTF_8, codec_of, is_linewise, likely_encoding, recognise, wide_encoding
 
@@ -24,8 +24,6 @@ logger = logging.getLogger(__name__)
 MAX_LINE_BYTES = 16 * 2**20
 SAMPLE_BYTES = 2**16
 """Read before the encoding is settled."""
-
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class TextLine(NamedTuple):
@@ -103,7 +101,7 @@ def open_file(path: AnyFile) -> Iterator[BufferedIOBase]:
     try:
         with open_any(path) as raw:
             n_bytes = os.fstat(raw.fileno()).st_size if isinstance(path, Path) else 0
-            if path.suffix.lower() == ".gz" or raw.peek(2)[:2] == _GZIP_MAGIC:
+            if path.suffix.lower() == ".gz" or raw.peek(2)[:2] == GZIP_MAGIC:
                 with BoundedGzip(path, raw) as unpacked:
                     yield unpacked
             else:

@@ -19,7 +19,7 @@ from pipeline.data.read import read_training
 from pipeline.errors import DataError
 from pipeline.metric import Evaluation, evaluate
 from pipeline.schema import Article, Entity
-from pipeline.workflow.begun import Begun
+from pipeline.workflow.begun import Begun, reading_of_run
 from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.train import TrainRequest, train
@@ -65,7 +65,7 @@ def learning_curve(
         workers: processes.
     """
     config = replace(load_run_config(run.config), workers=workers)
-    articles = sorted(read_training(list(files)), key=lambda article: article.news_id)
+    articles = sorted(read_training(list(files), reading=reading_of_run(run)), key=lambda article: article.news_id)
     order = np.random.default_rng(config.seed).permutation(len(articles))
     points = []
     with ExitStack() as stack:

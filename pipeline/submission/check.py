@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipeline.artifacts import open_input
+from pipeline.artifacts import GZIP_MAGIC, BoundedGzip, open_input
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, MAX_ENTITIES, Entity, emotion_of, occurrence_keys
 from pipeline.submission.clean import CONTROLS, LINE_BREAKS, is_invisible
@@ -141,9 +142,12 @@ def _order_problem(wanted: list[str], placed: list[tuple[int, str]]) -> list[Pro
 def _scan(path: Path) -> Iterator[_Line]:
     """Yield the lines with the faults that show without knowing the test file. Lines end at LF only."""
     try:
-        with open_input(path) as file:
+        with open_input(path) as packed:
+            file = BoundedGzip(path, packed) if packed.peek(2)[:2] == GZIP_MAGIC else packed
             for number, raw in enumerate(file, start=1):
                 yield _parse(number, raw)
+    except (EOFError, zlib.error) as error:
+        raise DataError(f"{path}: cannot be read ({error})") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be read ({error.strerror or error})") from error
 

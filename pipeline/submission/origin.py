@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from pipeline.artifacts import atomic_write_json, output_file, sha256_file
+from pipeline.artifacts import GZIP_MAGIC, BoundedGzip, atomic_write_json, output_file, sha256_file
 from pipeline.errors import ConfigError
 
 FORCE_HINT = "give another file name, or overwrite it with --force"
@@ -88,8 +88,8 @@ def _read_note(upload: Path) -> dict[str, Any]:
 
 def _ids_of(upload: Path) -> Iterator[str]:
     if upload.is_file():
-        with upload.open("rb") as file:
-            for line in file:
+        with upload.open("rb") as packed:
+            for line in BoundedGzip(upload, packed) if packed.peek(2)[:2] == GZIP_MAGIC else packed:
                 yield line.split(b"\t")[0].decode("utf-8", "replace")
 
 

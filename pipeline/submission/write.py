@@ -6,12 +6,12 @@ import csv
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
-from pipeline.artifacts import output_file, publish, temporary_path, write_errors
+from pipeline.artifacts import output_file, publish, safe_cell, temporary_path, text_file, write_errors
 from pipeline.errors import ConfigError, DataError, PipelineError
 from pipeline.schema import Prediction, news_id_fault
 from pipeline.submission.check import check_submission
@@ -32,17 +32,22 @@ class SubmissionWriter:
     Args:
         path: the upload file; the CSV lies beside it with the same stem. Missing folders are made.
         details: JSON lines with probabilities, mentions and runners-up; None for no such file.
+        csv_bom: begin the CSV with a byte order mark, by which Excel knows UTF-8.
+
+    A file whose name ends in .gz is packed. Cells of the CSV that a spreadsheet would compute get an apostrophe.
 
     Raises:
         ConfigError: a path cannot be written, or two of the three are the same.
     """
 
-    def __init__(self, path: Path, *, details: Path | None = None) -> None:
+    def __init__(self, path: Path, *, details: Path | None = None, csv_bom: bool = False) -> None:
         table = path.parent / f"{path.stem}.csv"
         self._targets = [output_file(target) for target in (path, table, details) if target is not None]
         if len(set(self._targets)) < len(self._targets):
             raise ConfigError(f"{path}: upload file, CSV and details need different names (the CSV ends in .csv)")
         self._temporaries = [temporary_path(target) for target in self._targets]
+        self._csv_bom = csv_bom
+        self._open = ExitStack()
         self._files: list[TextIO] = []
         self._ids: list[str] = []
         self._changes = _ChangeLog()
@@ -52,7 +57,10 @@ class SubmissionWriter:
             for target, temporary in zip(self._targets, self._temporaries, strict=True):
                 with write_errors(target):
                     # Only details keep lone surrogates (as JSON escapes); the other two hold none.
-                    self._files.append(temporary.open("x", encoding="utf-8", errors="backslashreplace", newline=""))
+                    file = text_file(temporary, packed=target.suffix == ".gz")
+                    self._files.append(self._open.enter_context(file))
+            if self._csv_bom:
+                self._files[1].write("\ufeff")
             self._table = csv.writer(self._files[1], lineterminator="\n")
             self._table.writerow(CSV_COLUMNS)
         except BaseException:
@@ -74,7 +82,7 @@ class SubmissionWriter:
             self._files[0].write(_line(prediction.news_id, [(name, entity.emotion) for name, entity in chosen]))
             for rank, (name, entity) in enumerate(chosen, start=1):
                 figures = [f"{figure:.6f}" for figure in (entity.score, *entity.probs)]
-                self._table.writerow([prediction.news_id, rank, name, entity.emotion, *figures])
+                self._table.writerow([safe_cell(prediction.news_id), rank, safe_cell(name), entity.emotion, *figures])
             for details in self._files[2:]:
                 details.write(details_line(prediction, chosen))
         self._ids.append(prediction.news_id)
@@ -90,8 +98,7 @@ class SubmissionWriter:
 
     def _finish(self) -> None:
         with write_errors(self._targets[0]):
-            for file in self._files:
-                file.close()
+            self._open.close()
         problems = check_submission(self._temporaries[0], self._ids)
         if problems:
             raise PipelineError(f"{self._targets[0]}: not written, the new file is malformed: {problems[0]}")
@@ -102,9 +109,8 @@ class SubmissionWriter:
         self._changes.warn()
 
     def _discard(self) -> None:
-        for file in self._files:
-            with suppress(OSError):  # what a full disk refused is thrown away anyway
-                file.close()
+        with suppress(OSError):  # what a full disk refused is thrown away anyway
+            self._open.close()
         for temporary in self._temporaries:
             temporary.unlink(missing_ok=True)
 

@@ -11,6 +11,8 @@ UTF_8, GB18030, BIG5 = "utf-8", "gb18030", "big5"
 BOM = b"\xef\xbb\xbf"
 MIN_COMMON = 0.7
 """Share of common characters from which bytes that are no UTF-8 count as Chinese."""
+MIN_CHARS = 4
+"""Characters beyond ASCII that it takes to recognise an encoding."""
 
 _WIDE_MARKS = {
     codecs.BOM_UTF32_LE: "utf-32",  # before UTF-16, whose mark it begins with
@@ -63,7 +65,7 @@ def recognise(lines: Sequence[bytes]) -> str:
     sound = sum(len(line) for line in foreign if decodes(line, UTF_8))
     if 2 * sound >= sum(map(len, foreign)):
         return UTF_8
-    return GB18030 if _common_share(foreign, GB18030) >= MIN_COMMON else UTF_8
+    return GB18030 if _common_share(foreign, GB18030, MIN_CHARS) >= MIN_COMMON else UTF_8
 
 
 def likely_encoding(line: bytes) -> str | None:
@@ -82,8 +84,8 @@ def decodes(line: bytes, encoding: str) -> bool:
     return True
 
 
-def _common_share(lines: Sequence[bytes], encoding: str) -> float:
-    """Return the share of common ones among the characters beyond ASCII; 0 where the bytes are no such text.
+def _common_share(lines: Sequence[bytes], encoding: str, min_chars: int = 1) -> float:
+    """Return the share of common ones among the characters beyond ASCII; 0 where the bytes are no such text, or too few.
 
     Common are level 1 of GB 2312 (3,755 characters, more than 99 % of running text) and the frequent plane of Big5,
     with the punctuation of both. Other bytes taken for GBK fall among the rare characters.
@@ -93,7 +95,7 @@ def _common_share(lines: Sequence[bytes], encoding: str) -> float:
     except UnicodeError:
         return 0.0
     foreign = [char for char in text if not char.isascii()]
-    return sum(_is_common(char, encoding) for char in foreign) / len(foreign) if foreign else 0.0
+    return sum(_is_common(char, encoding) for char in foreign) / len(foreign) if len(foreign) >= min_chars else 0.0
 
 
 def _is_common(char: str, encoding: str) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts import RunFolder, atomic_write_json, read_json, sha256_file
 from pipeline.config import DEFAULT_PRESET, Config, load_config
+from pipeline.data.reading import Reading
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.workflow.run_config import load_run_config
 
@@ -28,6 +29,13 @@ class Begun:
     limit: int | None = None
     skip_bad_rows: bool = False
     preset: str | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)
+    """How the files are read, as ``Reading.to_dict`` gives it."""
+
+    @property
+    def how_read(self) -> Reading:
+        """How the files are read."""
+        return Reading.of(self.reading)
 
     def save(self, run: RunFolder) -> None:
         """Write it to the run folder."""
@@ -69,6 +77,11 @@ class Begun:
             if sha256_file(Path(name)) != digest:
                 raise DataError(f"{name}: changed since {run.path} was begun with it (its SHA-256 differs)", hint=hint)
         return [Path(name) for name in self.train]
+
+
+def reading_of_run(run: RunFolder) -> Reading:
+    """Return how the files of a run are read; of an old run all of it is recognised."""
+    return Begun.load(run).how_read if run.request.is_file() else Reading()
 
 
 def stored_config(

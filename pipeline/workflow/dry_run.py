@@ -81,9 +81,12 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
     """
     config = request.config
     check_models(config)
-    articles = read_training(list(request.train), policy=request.policy, report=ReadReport())[: request.limit]
+    read = read_training(list(request.train), policy=request.policy, report=ReadReport(), reading=request.reading)
+    articles = read[: request.limit]
     folds = assign_folds(group_articles(articles), n_folds=config.n_folds, seed=config.seed)
-    dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
+    dev: list[Article] = []
+    if request.dev:
+        dev += iter_articles(request.dev, labelled=True, policy=request.policy, reading=request.reading)
     warn_of_data(articles, config, dev)
     sizes = Counter(folds[article.news_id] for article in articles)
     read_others(config.sentiment, articles)

@@ -23,7 +23,7 @@ from pipeline.artifacts import (
 )
 from pipeline.config import Config
 from pipeline.data.folds import assign_folds, group_articles
-from pipeline.data.read import BadRowPolicy, ReadReport, count_rows, iter_articles, read_training
+from pipeline.data.read import BadRowPolicy, Reading, ReadReport, count_rows, iter_articles, read_training
 from pipeline.emotions.sentiment import SentimentStage, gold_targets
 from pipeline.entities.cross_ranker import CrossReranker, FirstPass
 from pipeline.entities.features import FeatureTable
@@ -64,6 +64,8 @@ class TrainRequest:
     """The preset that ``config`` began with, for manifest and figures; None where there was none."""
     reuse: Sequence[RunFolder] = ()
     """Runs whose stages are copied where they rest on the same options and data, instead of being trained again."""
+    reading: Reading = field(default_factory=Reading)
+    """How the files are read, where that is not recognised."""
     chunk_map: ChunkMap = map_chunks
     """Runs the work over articles: candidates, features, and the answers to ``dev``. Models are trained in processes of
     this machine."""
@@ -94,12 +96,14 @@ class _Training:
         self.request, self.run, self.config = request, run, request.config
         check_models(self.config)
         report = ReadReport()
-        articles = read_training(list(request.train), policy=request.policy, report=report)[: request.limit]
+        how, policy = request.reading, request.policy
+        articles = read_training(list(request.train), policy=policy, report=report, reading=how)[: request.limit]
         # In the order of their ids: a shuffled file trains the same models.
         self.articles = sorted(articles, key=lambda article: article.news_id)
         self.folds = assign_folds(group_articles(self.articles), n_folds=self.config.n_folds, seed=self.config.seed)
         # What would stop a later stage is found now, before hours of training.
-        self.dev = list(iter_articles(request.dev, labelled=True, policy=request.policy)) if request.dev else []
+        dev = iter_articles(request.dev, labelled=True, policy=policy, reading=how) if request.dev else ()
+        self.dev = list(dev)
         self.dictionary = dictionary_path(self.config.candidates)
         self.others = read_others(self.config.sentiment, self.articles)
         self.parts = StageSet.of(self.config)
@@ -159,6 +163,7 @@ class _Training:
             limit=request.limit,
             skip_bad_rows=request.skip_bad_rows,
             preset=request.preset,
+            reading=request.reading.to_dict(),
         )
 
     def _base_key(self) -> str:
@@ -171,6 +176,7 @@ class _Training:
             self.config.seed,
             self.config.n_folds,
             asdict(self.config.candidates),
+            *([] if self.request.reading == Reading() else [self.request.reading.to_dict()]),
         )
 
     def _stage(self, name: str, *parts: Any, work: Callable[[], list[Path]]) -> str:

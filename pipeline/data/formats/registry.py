@@ -105,4 +105,7 @@ def iter_objects(path: AnyFile, reading: Reading | None = None) -> Iterator[tupl
 
 def _check_columns(where: str, row: dict[str, Any], reading: Reading) -> None:
     if missing := [name for name in reading.columns.values() if name and name not in row]:
-        raise DataError(f"{where}: no column {', '.join(missing)} (have: {', '.join(map(str, row))})", hint="--columns names the columns of the file: ours=theirs")
+        raise DataError(
+            f"{where}: no column {', '.join(missing)} (have: {', '.join(map(str, row))})",
+            hint="--columns names the columns of the file: ours=theirs",
+        )

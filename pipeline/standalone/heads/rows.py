@@ -17,9 +17,10 @@ from pipeline.data.formats.sentiment import (
     SentimentRow,
     category_examples,
     document_examples,
+    iter_sentiment_objects,
     target_examples,
 )
-from pipeline.data.read import iter_articles, iter_json_objects
+from pipeline.data.read import iter_articles
 from pipeline.emotions.sentiment.contexts import make_target
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, Target
@@ -66,7 +67,7 @@ def row_kind(path: Path) -> RowKind:
     Raises:
         DataError: the file cannot be read or is empty, or its first row is none of ours.
     """
-    for number, row in iter_json_objects(path):
+    for number, row in iter_sentiment_objects(path):
         if kind := form_of(row):
             return kind
         raise DataError(f"{path}:{number}: want {LABEL}, {TARGET}, {CATEGORY} or newsId (have: {', '.join(row)})")
@@ -111,7 +112,7 @@ def read_targets(paths: Iterable[Path], *, max_context_chars: int) -> list[Targe
 
 def _rows(path: Path, kind: RowKind) -> list[SentimentRow]:
     rows = []
-    for number, row in iter_json_objects(path):
+    for number, row in iter_sentiment_objects(path):
         where = f"{path}:{number}"
         found = form_of(row)
         if found is not kind:

@@ -16,6 +16,7 @@ from pipeline.entities.features import FeatureTable
 from pipeline.entities.tagging import out_of_fold_spans
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.schema import Article, Emotion
+from pipeline.workflow.begun import reading_of_run
 from pipeline.workflow.candidate_stage import build_table
 from pipeline.workflow.out_of_fold import out_of_fold_emotions
 from pipeline.workflow.run_config import load_run_config
@@ -75,7 +76,8 @@ def load_run_data(run: RunFolder, files: Sequence[Path], *, workers: int | None 
     config = replace(config, workers=workers or config.workers)
     _check_files(run, files)
     metrics = read_json(run.metrics)
-    articles = read_training(list(files), policy=BadRowPolicy.SKIP)[: metrics["data"]["articles"]]
+    articles = read_training(list(files), policy=BadRowPolicy.SKIP, reading=reading_of_run(run))
+    articles = articles[: metrics["data"]["articles"]]
     articles = sorted(articles, key=lambda article: article.news_id)
     folds = assign_folds(group_articles(articles), n_folds=config.n_folds, seed=config.seed)
     for row in read_table(run.oof("rerank")).to_dict("records"):

@@ -27,8 +27,10 @@ def read_columns(lines: Lines) -> Iterator[Record]:
     for line in lines:
         cells = line.text.split()
         if line.fault or (cells and (len(cells) != 3 or cells[1] not in (BEGIN, INSIDE, OUTSIDE))):
-            yield faulty(line) if line.fault else Record(
-                line.number, fault=f"want a token, {BEGIN}, {INSIDE} or {OUTSIDE}, and a polarity"
+            yield (
+                faulty(line)
+                if line.fault
+                else Record(line.number, fault=f"want a token, {BEGIN}, {INSIDE} or {OUTSIDE}, and a polarity")
             )
             return
         if cells:

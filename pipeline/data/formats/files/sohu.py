@@ -17,7 +17,12 @@ def begins_sohu(line: str) -> bool:
         row = parse_json(line)
     except DataError:
         return False
-    return isinstance(row, dict) and "content" in row and "newsId" not in row and isinstance(row.get("entity"), dict | list)
+    return (
+        isinstance(row, dict)
+        and "content" in row
+        and "newsId" not in row
+        and isinstance(row.get("entity"), dict | list)
+    )
 
 
 def read_sohu(lines: Lines) -> Iterator[Record]:

@@ -1,9 +1,7 @@
 """Rows with a sentiment: texts with a label, and texts with marked targets."""
 
+from pipeline.data.formats.sentiment.files import iter_sentiment_objects
 from pipeline.data.formats.sentiment.readers import (
-    CATEGORY,
-    LABEL,
-    TARGET,
     TARGETS,
     category_examples,
     category_targets,
@@ -14,6 +12,7 @@ from pipeline.data.formats.sentiment.readers import (
     target_examples,
 )
 from pipeline.data.formats.sentiment.row import RowKind, SentimentRow
+from pipeline.data.names import CATEGORY, LABEL, TARGET
 
 __all__ = [
     "CATEGORY",
@@ -26,6 +25,7 @@ __all__ = [
     "category_targets",
     "document_examples",
     "document_targets",
+    "iter_sentiment_objects",
     "marked_targets",
     "target_entries",
     "target_examples",

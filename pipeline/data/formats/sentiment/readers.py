@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from reprlib import repr as short_repr
 from typing import Any
 
 from pipeline.data.formats.entity_rows import normalised_span
+from pipeline.data.labels import SPELLINGS, spelt
+from pipeline.data.names import CATEGORY, FROM, LABEL, OCCURRENCE, POLARITY, TARGET, TEXT, TO
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, Emotion, Target
 from pipeline.text import normalise
 from pipeline.text.normalise import BREAK
 
-TEXT, LABEL, TARGET, TARGETS, CATEGORY, POLARITY, GROUP = (
-    *("text", "label", "target", "targets", "category", "polarity", "group"),
-)
-"""Keys of rows."""
-
-POLARITIES: dict[str, Emotion] = {
-    **{emotion.value.lower(): emotion for emotion in EMOTIONS},
-    "positive": Emotion.POS,
-    "neutral": Emotion.NORM,
-    "negative": Emotion.NEG,
-}
-"""What a polarity may be called, in lower case."""
+TARGETS, GROUP = "targets", "group"
+"""Keys of rows, beside those of ``pipeline.data.names``."""
 
 
 def document_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
@@ -55,7 +48,8 @@ def document_targets(row: dict[str, Any]) -> Iterator[Target]:
 def target_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
     """Yield the example of ``{"text", "target", "from", "to", "polarity"}``, or one for each entry of ``targets``.
 
-    Offsets are half-open, in characters of the untouched text. Without them the first occurrence is meant.
+    Offsets are half-open, in characters of the untouched text. Without them every occurrence is meant, and the first one
+    marked; with ``occurrence`` the n-th, counted from 1.
 
     Raises:
         DataError: the row is malformed; the message is the reason, without file and line.
@@ -73,15 +67,14 @@ def marked_targets(row: dict[str, Any]) -> Iterator[Target]:
     text = _text(row)
     normalised = normalise(text)
     for entry in target_entries(row):
-        start, stop = _place(entry, text)
-        first, last = normalised_span(normalised, start, stop)
+        places = _places(entry, text)
+        spans = [normalised_span(normalised, *place) for place in places]
         yield Target(
             normalised.text,
-            first,
-            last,
-            text[start:stop],
+            *spans[0],
+            text[slice(*places[0])],
             group=_group(row, normalised.text),
-            mentions=((first, last),) if first < last else (),
+            mentions=tuple(span for span in spans if span[0] < span[1]),
             document=normalised.text,
         )
 
@@ -147,26 +140,37 @@ def _polarity(row: dict[str, Any]) -> Emotion:
     polarity = row.get(POLARITY)
     if polarity is None:
         raise DataError(f"no {POLARITY}")
-    found = POLARITIES.get(polarity.strip().lower()) if isinstance(polarity, str) else None
+    found = SPELLINGS.get(spelt(polarity))
     if found is None:
         raise DataError(f"{POLARITY} {short_repr(polarity)} is not one of {', '.join(EMOTIONS)}")
     return found
 
 
-def _place(row: dict[str, Any], text: str) -> tuple[int, int]:
-    """Return the half-open place of the target in the untouched text."""
-    name, start, stop = row.get(TARGET), row.get("from"), row.get("to")
+def _places(row: dict[str, Any], text: str) -> list[tuple[int, int]]:
+    """Return the half-open places of the target in the untouched text, at least one."""
+    name, start, stop = row.get(TARGET), row.get(FROM), row.get(TO)
     if not (isinstance(name, str) and name.strip()):
         raise DataError(f"{TARGET} is {short_repr(name)}, want text" if TARGET in row else f"no {TARGET}")
     if start is None and stop is None:
-        start = text.find(name)
-        if start < 0:
-            raise DataError(f"the {TARGET} {short_repr(name)} is not in the {TEXT}")
-        return start, start + len(name)
+        return _occurrences(name, text, row.get(OCCURRENCE))
     if type(start) is not int or type(stop) is not int or not 0 <= start < stop <= len(text):
         raise DataError(f"{TARGET} {short_repr(name)} lies at [{start}, {stop}), the {TEXT} has {len(text)} characters")
     if text[start:stop] != name:
         raise DataError(
             f"the {TEXT} reads {short_repr(text[start:stop])} at [{start}, {stop}), the {TARGET} {short_repr(name)}"
         )
-    return start, stop
+    return [(start, stop)]
+
+
+def _occurrences(name: str, text: str, number: object) -> list[tuple[int, int]]:
+    """Return every place of a name from left to right, none of which overlap, or the one of a number."""
+    places = [match.span() for match in re.finditer(re.escape(name), text)]
+    if not places:
+        raise DataError(f"the {TARGET} {short_repr(name)} is not in the {TEXT}")
+    if number is None:
+        return places
+    if type(number) is not int or not 1 <= number <= len(places):
+        raise DataError(
+            f"{OCCURRENCE} is {short_repr(number)}, the {TARGET} {short_repr(name)} occurs {len(places)} times"
+        )
+    return [places[number - 1]]
