@@ -22,6 +22,7 @@ from pipeline import __version__
 from pipeline.artifacts import inputs_kept
 from pipeline.cli.commands import audit, check, demo, evaluate, train
 from pipeline.cli.compare import compare
+from pipeline.cli.convert import convert
 from pipeline.cli.explain import explain
 from pipeline.cli.heads import heads
 from pipeline.cli.match import match
@@ -38,7 +39,7 @@ EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
 EXIT_CLOSED_PIPE = 141
 """As a shell has it for a process that SIGPIPE ended."""
-SKIP_OPTION = "--skip-bad-rows"
+SKIP_OPTION, COLUMNS_OPTION = "--skip-bad-rows", "--columns"
 SHARED = "train"
 """The command that several processes may work on (``pipeline.runtime.processes``)."""
 
@@ -50,7 +51,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (demo, audit, train, predict, check, evaluate, report, explain, tune):
+for command in (demo, audit, convert, train, predict, check, evaluate, report, explain, tune):
     app.command()(command)
 app.add_typer(compare, name="compare")
 app.add_typer(tag, name="tag")
@@ -156,11 +157,14 @@ def _take_part() -> int:
 
 
 def _fitting(hint: str | None, command: Any, arguments: Sequence[str]) -> str | None:
-    """Return a hint without an advice that the command does not take: ``--skip-bad-rows`` is not for all."""
+    """Return a hint that fits the command: ``--skip-bad-rows`` is not for all; without ``--columns`` convert."""
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
-    if hint and not any(SKIP_OPTION in option.opts for option in command.params):
-        return re.sub(f", or [^,]*{SKIP_OPTION}", "", hint)
+    known = {name for option in command.params for name in option.opts}
+    if hint and SKIP_OPTION not in known:
+        hint = re.sub(f", or [^,]*{SKIP_OPTION}", "", hint)
+    if hint and hint.startswith(COLUMNS_OPTION) and COLUMNS_OPTION not in known:
+        hint = f"python run.py convert IN OUT --to KIND {hint}, and give OUT to this command"
     return hint
 
 

@@ -14,7 +14,12 @@ class CandidateConfig:
     """Which strings of an article may become its core entities."""
 
     dictionary: str = "data/nerDict.txt"
-    """Entity dictionary, one name per line, plain or .gz; the default is used only where it exists, "" for none."""
+    """Entity dictionary, plain or .gz: one name a line, or a file of jieba (name, frequency, tag), HanLP (tabs) or CSV;
+    the default is used only where it exists, "" for none."""
+    min_name_chars: int = option(1, low=1, high=5)
+    """Shortest name taken from the dictionary, in normalised characters."""
+    min_word_chars: int = option(2, low=1, high=5)
+    """Shortest word that becomes a candidate by itself; names of the dictionary and gold names are not bound by it."""
     use_gold_names: bool = True
     """Add the gold entities of the training articles to the dictionary (of the other folds, in training)."""
     max_words: int = option(6, low=1, high=8)

@@ -223,7 +223,7 @@ class _Tally:
 
 
 def format_audit(report: AuditReport) -> str:
-    """Return the report as plain text: a column for each file of articles, then malformed rows, overlaps, other rows."""
+    """Return the report as text: a column for each file of articles, malformed rows, overlaps; then other rows."""
     others = format_rows(report.rows, report.shared_texts)
     if not report.files:
         return "\n".join(others).rstrip()

@@ -196,6 +196,8 @@ _SETTLE = "name the encoding of the file, as in --encoding gb18030"
 
 
 def _undecodable(raw: bytes, codec: str, error: UnicodeDecodeError) -> tuple[str, str | None]:
+    if error.reason == "unexpected end of data" and not raw.endswith(b"\n"):
+        return "the file ends within a character: it was cut off", "fetch it again, or leave its last line out"
     fault = f"not {codec.upper()}: byte {error.start + 1} of the line is 0x{raw[error.start]:02x}"
     if codec == UTF_8 and (likely := likely_encoding(raw)):
         return fault, f"the line looks like {likely.upper()}: --encoding {likely} reads the whole file so"

@@ -1,4 +1,4 @@
-"""What the columns and keys of other people's rows are called; a hint may name them, articles are never read by them."""
+"""What other people call the keys of their rows; for articles a hint names them, none is taken for ours unasked."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ class CandidateGenerator:
             is_word=is_word,
             is_edge=is_edge,
             is_noun=not tag or tag[0] in NOMINAL,
-            is_candidate=is_edge and 1 < len(form) <= self.config.max_chars,
+            is_candidate=is_edge and self.config.min_word_chars <= len(form) <= self.config.max_chars,
             joins=form in _JOINERS,
             ends_name=form.endswith(NAME_SUFFIXES),
         )

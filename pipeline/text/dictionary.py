@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import ahocorasick
 
-from pipeline.artifacts import BoundedGzip, open_input
 from pipeline.errors import DataError
 from pipeline.text import match_key
-
-MAX_LINE_BYTES = 4096
-"""Longest dictionary line; a longer one means that the file is not a list of names."""
+from pipeline.text.name_list import MAX_LINE_BYTES as MAX_LINE_BYTES
+from pipeline.text.name_list import iter_names
 
 MAX_NAMES = 20_000_000
 """The automaton takes some hundred bytes for each."""
@@ -74,57 +72,71 @@ class Matcher:
                 yield start, stop
 
 
-def read_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> list[str]:
-    """Read a list of names, one per line, plain or gzip, as sorted distinct match keys.
+@dataclass(frozen=True)
+class Dictionary:
+    """The names of a file, and what became of its lines."""
 
-    BOM, CRLF and blank lines are accepted. Names shorter or longer than the bounds are left out.
+    keys: list[str]
+    """Distinct match keys, sorted."""
+    n_read: int
+    """Names in the file."""
+    dropped: Counter[str]
+    """Names that are not among the keys, by reason."""
+
+    def summary(self) -> str:
+        """Return the counts for one line of the log."""
+        told = "".join(f", {count} {reason}" for reason, count in self.dropped.items())
+        return f"{self.n_read:,} names read, {len(self.keys):,} kept{told}"
+
+
+def load_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> Dictionary:
+    """Read a list of names in any layout of ``iter_names``, plain or gzip.
+
+    BOM, CRLF, comments and blank lines are accepted. Names shorter or longer than the bounds are dropped.
 
     Raises:
-        DataError: the file is missing, not UTF-8, not a list of short lines, or holds no name.
+        DataError: the file is missing, not UTF-8, UTF-16 or GB18030, not a list of short lines, or holds no name.
     """
     keys: set[str] = set()
-    for number, name in _names(path):
+    n_read, dropped = 0, Counter[str]()
+    for number, name in iter_names(path):
+        n_read += 1
         key = match_key(name)
-        if _is_kept(key, min_chars, max_chars):
+        if reason := _fault(key, min_chars, max_chars):
+            dropped[reason] += 1
+        elif key in keys:
+            dropped["repeated"] += 1
+        else:
             keys.add(key)
             if len(keys) > MAX_NAMES:
                 raise DataError(f"{path}:{number}: more than {MAX_NAMES:,} names, which memory may not hold")
     if not keys:
         raise DataError(f"{path}: holds no name of {min_chars} to {max_chars} characters")
-    return sorted(keys)
+    return Dictionary(sorted(keys), n_read, dropped)
+
+
+def read_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> list[str]:
+    """Return the keys of ``load_dictionary``."""
+    return load_dictionary(path, min_chars=min_chars, max_chars=max_chars).keys
 
 
 def check_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> None:
-    """Find what would stop ``read_dictionary`` in a small part of its time: no more keys are made than one.
+    """Find what would stop ``load_dictionary`` in a small part of its time: no more keys are made than one.
 
     Raises:
         DataError: see there.
     """
-    names = _names(path)
-    if not any(_is_kept(match_key(name), min_chars, max_chars) for _, name in names):
+    names = iter_names(path)
+    if all(_fault(match_key(name), min_chars, max_chars) for _, name in names):
         raise DataError(f"{path}: holds no name of {min_chars} to {max_chars} characters")
     for _ in names:
         pass
 
 
-def _is_kept(key: str, min_chars: int, max_chars: int) -> bool:
-    return min_chars <= len(key) <= max_chars and "\n" not in key
-
-
-def _names(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines with their numbers."""
-    try:
-        with ExitStack() as stack:
-            raw = stack.enter_context(open_input(path))
-            lines = stack.enter_context(BoundedGzip(path, raw)) if path.suffix == ".gz" else raw
-            for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE_BYTES + 1), b""), 1):
-                if len(line) > MAX_LINE_BYTES:
-                    raise DataError(f"{path}:{number}: line of over {MAX_LINE_BYTES} bytes, want one name per line")
-                try:
-                    yield number, line.decode("utf-8-sig" if number == 1 else "utf-8")
-                except UnicodeDecodeError as error:
-                    raise DataError(f"{path}:{number}: not UTF-8 at byte {error.start}") from error
-    except FileNotFoundError as error:
-        raise DataError(f"{path}: no such dictionary file") from error
-    except (OSError, EOFError, zlib.error) as error:
-        raise DataError(f"{path}: cannot be read: {error}") from error
+def _fault(key: str, min_chars: int, max_chars: int) -> str | None:
+    """Return why a key is dropped, None where it is not."""
+    if len(key) < min_chars:
+        return f"shorter than {min_chars} characters"
+    if len(key) > max_chars:
+        return f"longer than {max_chars} characters"
+    return "with a line break inside" if "\n" in key else None

@@ -48,7 +48,7 @@ def wide_encoding(head: bytes) -> str | None:
 
 
 def is_linewise(encoding: str) -> bool:
-    """Tell whether the byte of a line feed is one, and only that, in an encoding: then each line is decoded by itself."""
+    """Tell whether the byte of a line feed is one, and only that, in an encoding: each line is decoded by itself."""
     try:
         return "a\n".encode(encoding) == b"a\n"
     except UnicodeError:
@@ -85,7 +85,7 @@ def decodes(line: bytes, encoding: str) -> bool:
 
 
 def _common_share(lines: Sequence[bytes], encoding: str, min_chars: int = 1) -> float:
-    """Return the share of common ones among the characters beyond ASCII; 0 where the bytes are no such text, or too few.
+    """Return the share of common ones among the characters beyond ASCII; 0 where the bytes are no such text or few.
 
     Common are level 1 of GB 2312 (3,755 characters, more than 99 % of running text) and the frequent plane of Big5,
     with the punctuation of both. Other bytes taken for GBK fall among the rare characters.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -20,11 +21,15 @@ from pipeline.entities.relevance import ArticlePairs, article_pairs, with_releva
 from pipeline.errors import DataError
 from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.schema import Article
-from pipeline.text import default_segmenter
-from pipeline.text.dictionary import read_dictionary
+from pipeline.text import Document, default_segmenter
+from pipeline.text.dictionary import Matcher, load_dictionary
 from pipeline.text.spans import ScoredSpan
 
+logger = logging.getLogger(__name__)
+
 CHUNK_SIZE = 32
+MAX_COUNTED_ARTICLES = 2000
+"""Articles in which names of the dictionary are counted, for the log."""
 MAX_PRUNER_ARTICLES = 4000
 """Articles the pruner is fitted on: its few weights need no more."""
 
@@ -49,6 +54,19 @@ def dictionary_path(config: CandidateConfig) -> Path | None:
     if not path.is_file():
         raise DataError(f"{path}: no such dictionary file")
     return path
+
+
+def _dictionary_names(path: Path, options: CandidateConfig, articles: Sequence[Article]) -> list[str]:
+    """Return the names of the dictionary, and log how many there are and how many occur."""
+    found = load_dictionary(path, min_chars=options.min_name_chars, max_chars=options.max_chars)
+    matcher, looked_at = Matcher(found.keys), articles[:MAX_COUNTED_ARTICLES]
+    seen: set[str] = set()
+    for article in looked_at:
+        text = Document.of(article).text
+        seen.update(text[start:stop] for start, stop in matcher.find(text))
+    first = f"the first {len(looked_at):,}" if len(looked_at) < len(articles) else f"the {len(articles):,}"
+    logger.info("%s: %s; %s of them occur in %s training articles", path, found.summary(), f"{len(seen):,}", first)
+    return found.keys
 
 
 def fit_extractor(
@@ -76,7 +94,7 @@ def fit_extractor(
     extractor = Extractor(
         options,
         segmenter=default_segmenter(),
-        dictionary=read_dictionary(path, max_chars=options.max_chars) if path else [],
+        dictionary=_dictionary_names(path, options, articles) if path else [],
         gold_names={name: sorted(names[name]) for name in sorted(names)},
     )
     extractor.save(folder)  # the workers load it from there

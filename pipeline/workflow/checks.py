@@ -27,7 +27,8 @@ def check_models(config: Config) -> None:
     for name in config.sentiment.members:
         check_member(name, config)
     if dictionary := dictionary_path(config.candidates):
-        check_dictionary(dictionary, max_chars=config.candidates.max_chars)
+        options = config.candidates
+        check_dictionary(dictionary, min_chars=options.min_name_chars, max_chars=options.max_chars)
     if parts.tagger or parts.joint:
         resolve(TAGGERS, config.tagger.name, kind="tagger")
         if config.tagger.name == "bert":

@@ -10,7 +10,7 @@ import pytest
 from pipeline import __version__
 from tests.support.command_line import Cli
 
-COMMANDS = ("demo", "audit", "train", "predict", "check", "evaluate", "report", "explain", "tune")
+COMMANDS = ("demo", "audit", "convert", "train", "predict", "check", "evaluate", "report", "explain", "tune")
 
 
 SLOW_IMPORTS = ("accelerate", "joblib", "lightgbm", "numpy", "omegaconf", "pandas", "sklearn", "torch", "transformers")

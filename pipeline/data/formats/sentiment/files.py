@@ -160,7 +160,7 @@ class SentimentObjects:
         return {**row, TARGETS: kept} if kept or not entries else None
 
     def _is_found(self, entry: dict[str, Any], text: object) -> bool:
-        """Tell whether the target is in its text; one with a place, or none that is text, is for its reader to judge."""
+        """Tell whether the target is in its text; one with a place, or that is no text, is for its reader to judge."""
         name = entry.get(TARGET)
         if not (isinstance(text, str) and isinstance(name, str) and name.strip()) or entry.get(FROM) is not None:
             return True

@@ -48,8 +48,8 @@ def document_targets(row: dict[str, Any]) -> Iterator[Target]:
 def target_examples(row: dict[str, Any]) -> Iterator[tuple[Target, str]]:
     """Yield the example of ``{"text", "target", "from", "to", "polarity"}``, or one for each entry of ``targets``.
 
-    Offsets are half-open, in characters of the untouched text. Without them every occurrence is meant, and the first one
-    marked; with ``occurrence`` the n-th, counted from 1.
+    Offsets are half-open, in characters of the untouched text. Without them every occurrence is meant, and the first
+    one marked; with ``occurrence`` the n-th, counted from 1.
 
     Raises:
         DataError: the row is malformed; the message is the reason, without file and line.
