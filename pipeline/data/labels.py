@@ -97,7 +97,7 @@ class LabelReader:
             )
         raise DataError(
             f"label {short_repr(label)} is not one of {', '.join(EMOTIONS)}, nor a usual name of one",
-            hint=f"say what it means, as in --label-map {str(label).strip()[:20] or 'x'}=NEG; =skip leaves its rows out",
+            hint=f"say what it means, as in --label-map {str(label).strip()[:20] or 'x'}=NEG (skip leaves rows out)",
         )
 
     def summary(self) -> str | None:

@@ -59,7 +59,7 @@ def recognise(lines: Sequence[bytes]) -> str:
     """Return the encoding of some lines: UTF-8, unless most of what is not ASCII is none and is common Chinese in GBK.
 
     Lines count by their bytes, so that a UTF-8 file with a damaged line, or a name that happens to be UTF-8 in a list
-    in GBK ("联通"), changes nothing.
+    in GBK ("一一"), changes nothing.
     """
     foreign = [line for line in lines if not line.isascii()]
     sound = sum(len(line) for line in foreign if decodes(line, UTF_8))

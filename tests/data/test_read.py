@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pipeline.data import read
+from pipeline.data import lines
 from pipeline.data.read import (
     BadRow,
     BadRowPolicy,
@@ -153,7 +153,7 @@ def test_lone_surrogates_are_replaced_at_equal_length_and_counted(write: Write) 
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        (b'{"newsId":"a1","title":"x"', r"not JSON: Expecting ',' delimiter at character 28"),
+        (b'{"newsId":"a1","title":"x"', r"not JSON: Expecting ',' delimiter at character 27"),
         (b'{"newsId":"a1"}{"newsId":"a2"}', "not JSON: Extra data"),
         (b'{"newsId":"a1","title":"\xff"}', "not UTF-8: byte 25 of the line is 0xff"),
         (b'{"newsId":"a1","title":"x","n":NaN}', "not JSON: NaN is not a JSON value"),
@@ -238,7 +238,7 @@ def test_iter_rows_yields_bad_rows_in_place(write: Write) -> None:
 
 @pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
 def test_a_line_that_is_too_long_is_passed_over(write: Write, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(read, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(lines, "MAX_LINE_BYTES", 100)
     exact = b'{"newsId":"exact","title":"' + b"x" * 71 + b'"}'
     assert len(exact) == 100
     path = write(exact, b"1" * 101, b"1" * 1000, {"newsId": "last", "title": "x"}, b"1" * 200, name=name)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from . import files, texts
+from . import files, formats, texts
 from .inputs import LONG_INPUTS, QUICK_INPUTS, Property, run
 
 PROPERTIES = {
-    "rows": Property(files.rows, 0.25, 200, needs_folder=True),
+    "rows": Property(files.rows, 0.20, 200, needs_folder=True),
+    "formats": Property(formats.formats, 0.05, 12, needs_folder=True),
     "offsets": Property(texts.offsets, 0.25, 200),
     "candidates": Property(texts.candidates, 0.02, 20),
     "tags": Property(texts.tags, 0.10, 400),

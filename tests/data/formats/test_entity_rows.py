@@ -55,7 +55,9 @@ def test_malformed_rows_are_named(row: dict[str, Any], reason: str, tmp_path: Pa
         read_ner_rows(path)
 
 
-@pytest.mark.parametrize(("content", "reason"), [("", "is empty"), ("[]", ":1: not a JSON object"), ("{", ":1: not J")])
+@pytest.mark.parametrize(
+    ("content", "reason"), [("", "is empty"), ("[1]", ":1: not a JSON object"), ("{", ":1: not J")]
+)
 def test_unusable_files_are_named(content: str, reason: str, tmp_path: Path) -> None:
     (tmp_path / "rows.jsonl").write_text(content)
     with pytest.raises(DataError, match=reason):
