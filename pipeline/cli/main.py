@@ -39,7 +39,9 @@ EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
 EXIT_CLOSED_PIPE = 141
 """As a shell has it for a process that SIGPIPE ended."""
-SKIP_OPTION, COLUMNS_OPTION = "--skip-bad-rows", "--columns"
+SKIP_OPTION = "--skip-bad-rows"
+READING_OPTIONS = ("--columns", "--label-map", "--encoding")
+"""Of the commands that read rows as the user says; ``convert`` has all of them."""
 SHARED = "train"
 """The command that several processes may work on (``pipeline.runtime.processes``)."""
 
@@ -157,14 +159,14 @@ def _take_part() -> int:
 
 
 def _fitting(hint: str | None, command: Any, arguments: Sequence[str]) -> str | None:
-    """Return a hint that fits the command: ``--skip-bad-rows`` is not for all; without ``--columns`` convert."""
+    """Return a hint that fits the command: ``--skip-bad-rows`` is not for all, and ``convert`` stands in."""
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
     known = {name for option in command.params for name in option.opts}
     if hint and SKIP_OPTION not in known:
         hint = re.sub(f", or [^,]*{SKIP_OPTION}", "", hint)
-    if hint and hint.startswith(COLUMNS_OPTION) and COLUMNS_OPTION not in known:
-        hint = f"python run.py convert IN OUT --to KIND {hint}, and give OUT to this command"
+    if hint and any(option in hint and option not in known for option in READING_OPTIONS):
+        return f"{hint}; python run.py convert IN OUT --to KIND takes this option, and this command reads OUT"
     return hint
 
 

@@ -42,7 +42,7 @@ def test_numbers_are_read_where_minus_one_explains_them() -> None:
     ],
 )
 def test_other_numbers_are_not_guessed(numbers: set[str], hint: str) -> None:
-    with pytest.raises(DataError, match="label 1 is a number, and what 0, 1|-1, 0, 1") as caught:
+    with pytest.raises(DataError, match=r"label 1 is a number, and what (-1, )?0, 1") as caught:
         LabelReader(LabelMap(), frozenset(numbers)).read("1")
     assert hint in str(caught.value.hint)
 

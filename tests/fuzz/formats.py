@@ -41,11 +41,13 @@ def formats(maker: Maker, size: int, folder: Path) -> None:
 
 
 def _read_or_refused(read: Callable[[], object]) -> None:
+    message = "read"
     try:
         read()
     except (DataError, ConfigError) as error:
-        assert error.message
-        assert "\n" not in error.message
+        message = error.message
+    assert message
+    assert "\n" not in message
 
 
 def _line(maker: Maker, form: str) -> str:
