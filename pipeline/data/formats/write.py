@@ -39,8 +39,9 @@ def _write_table(
     file: TextIO, rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, delimiter: str, bom: bool
 ) -> int:
     file.write("\ufeff" if bom else "")
-    table = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-    table.writerow(columns)
+    csv.writer(file, delimiter=delimiter, lineterminator="\n").writerow(columns)
+    # All quoted: a carriage return in a cell would otherwise stand bare.
+    table = csv.writer(file, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_ALL)
     number = 0
     for number, row in enumerate(rows, 1):  # noqa: B007  # the last number is the count
         table.writerow([_cell(row.get(column)) for column in columns])

@@ -20,7 +20,8 @@ from pipeline.schema import EMOTIONS, Article, Entity
 from tests.support.paths import FILES
 
 FORMS = ("rows.jsonl", "rows.json", "rows.csv", "rows.tsv", "rows.jsonl.gz", "rows.csv.gz")
-texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+# A byte order mark at the beginning of a line is dropped wherever it stands: files with one may have been joined.
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufeff"), max_size=12)
 solid = st.text(st.sampled_from("=+-@'\",;\t青禾a1 \r\n"), max_size=6).map(lambda text: f"{text}青")
 names = st.lists(solid.map(str.strip), max_size=3, unique=True)
 
@@ -37,7 +38,7 @@ def articles(draw: st.DrawFn) -> Article:
     )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(articles(), min_size=1, max_size=4), name=st.sampled_from(FORMS), bom=st.booleans())
 def test_articles_come_back_as_they_were(tmp_path: Path, rows: list[Article], name: str, bom: bool) -> None:
     path = tmp_path / name
@@ -56,7 +57,7 @@ def targets(draw: st.DrawFn) -> dict[str, object]:
     return row | {"polarity": draw(st.sampled_from(EMOTIONS)).value}
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=st.lists(targets(), min_size=1, max_size=4), name=st.sampled_from(FORMS))
 def test_target_rows_come_back_as_they_were(tmp_path: Path, rows: list[dict[str, object]], name: str) -> None:
     path = tmp_path / name

@@ -28,6 +28,8 @@ from pipeline.data.reading import Reading
 from pipeline.errors import DataError
 from pipeline.text.script import ScriptCount
 
+_MAY_BE_EMPTY = {GROUP: None, FROM: None, TO: None, OCCURRENCE: None, CATEGORY: TARGET, TARGET: CATEGORY}
+"""Empty cells of a table that stand for a key that is not there, where the other one is."""
 _READ = (TEXT, TARGET, TARGETS, CATEGORY, POLARITY, LABEL, GROUP, FROM, TO, OCCURRENCE)
 
 
@@ -117,6 +119,9 @@ class SentimentObjects:
     def _named(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return the row under our keys; where a target is named, its label is a polarity."""
         row = dict(row)
+        for key, other in _MAY_BE_EMPTY.items():
+            if row.get(key) == "" and (other is None or row.get(other)):
+                del row[key]
         self._rename(row, TEXT)
         if TARGETS not in row and CATEGORY not in row:
             self._rename(row, TARGET)
