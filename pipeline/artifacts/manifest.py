@@ -24,6 +24,7 @@ PACKAGES = (
     "omegaconf",
     "pandas",
     "pyahocorasick",
+    "rjieba",
     "safetensors",
     "scikit-learn",
     "torch",

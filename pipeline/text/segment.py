@@ -10,18 +10,18 @@ from functools import lru_cache
 from importlib.metadata import version
 from itertools import accumulate
 
-import jieba
-
-from pipeline.text.unknown_words import unknown_words
+from pipeline.text.compiled_cut import load_compiled
+from pipeline.text.likeliest_path import LikeliestPath
+from pipeline.text.word_list import NO_WORD, WordList, jieba_words
 
 _BLOCK = re.compile(r"([\u4e00-\u9fd5a-zA-Z0-9+#&._%\-]+)")
 """What may hold a word of more than one character; between blocks each character is a word (jieba's ``re_han``)."""
 _LINE_END = re.compile(r"(\r\n|\s)")
-_NO_WORD = -math.inf
-"""Score of a string that only begins words."""
 _REMEMBERED, _LONGEST_REMEMBERED = 256, 5_000
 """How many texts are remembered with their words, and the characters of the longest: candidates and emotions ask for
 the words of the same articles, a chunk of them at a time."""
+_BLOCKS = 2**13
+"""How many blocks are remembered with their words: those of the articles of a chunk, twice over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,27 +34,26 @@ class Words:
 
 
 class Segmenter:
-    """jieba's accurate mode over its dictionary, in about half of its time.
+    """jieba's accurate mode over its dictionary.
 
-    The words are those of ``jieba.lcut``: the likeliest path through the words of the dictionary, and a hidden Markov
-    model over what is left as single characters. Logarithms are taken once, and the graph of words is never built.
+    The words are those of ``jieba.lcut``, whether they come from rjieba or, where that is not installed, from plain
+    Python: so a run may be trained with one and predict with the other. Part of speech is the dictionary's tag of the
+    word, '' where the word is not in it.
 
-    jieba's module-level tokenizer is shared state and caches its dictionary in a file of the
-    temporary folder that any user can write; this one is built from the package alone.
-    Part of speech is the dictionary's tag of the word, '' where the word is not in it.
+    Args:
+        compiled: use rjieba, where it is installed.
     """
 
     name = f"jieba-{version('jieba')}"
 
-    def __init__(self) -> None:
-        with jieba.Tokenizer().get_dict_file() as file:
-            fields = file.read().decode("utf-8").split()
-        words, counts = fields[0::3], [int(count) for count in fields[1::3]]
-        self._tags = dict(zip(words, fields[2::3], strict=True))
-        self._log_total = log_total = math.log(sum(counts))
-        self._log_unknown = math.log(0.5) - log_total
-        self._scores = dict.fromkeys((word[:end] for word in words for end in range(1, len(word))), _NO_WORD)
-        self._scores |= {word: math.log(count) - log_total for word, count in zip(words, counts, strict=True) if count}
+    def __init__(self, *, compiled: bool = True) -> None:
+        self._list = words = jieba_words()
+        self._log_unknown = math.log(0.5) - words.log_total
+        found = load_compiled(words) if compiled else None
+        self.cutter = "plain" if found is None else f"rjieba-{version('rjieba')}"
+        """What cuts."""
+        # The texts of an article's targets are parts of the article: most of their blocks have been cut before.
+        self._cut_block = lru_cache(maxsize=_BLOCKS)(found or _plain(words))
         self._cut_once = lru_cache(maxsize=_REMEMBERED)(self._cut)
 
     def cut(self, text: str) -> Words:
@@ -65,7 +64,9 @@ class Segmenter:
         forms: list[str] = []
         for index, piece in enumerate(_BLOCK.split(text)):
             if index % 2:
-                self._cut_block(piece, forms)
+                forms += self._cut_block(piece)
+            elif len(piece) == 1:
+                forms.append(piece)
             elif piece:
                 for part in _LINE_END.split(piece):
                     if part == "\r\n":
@@ -74,59 +75,25 @@ class Segmenter:
                         forms.extend(part)
         return Words(forms, list(accumulate(map(len, forms), initial=0)))
 
-    def _cut_block(self, block: str, forms: list[str]) -> None:
-        """Append the words of a block: the path of the highest score, the longer word at a tie."""
-        score_of, n = self._scores.get, len(block)
-        best = [0.0] * (n + 1)
-        stops = [0] * n
-        ended = block + "\n"  # no word holds it, so the search for longer words stops at the end by itself
-        for start in range(n - 1, -1, -1):
-            stop = start + 1
-            top, chosen = _NO_WORD, stop
-            while (score := score_of(ended[start:stop])) is not None:
-                score += best[stop]
-                if score >= top:
-                    top, chosen = score, stop
-                stop += 1
-            if top == _NO_WORD:
-                top, chosen = best[start + 1] - self._log_total, start + 1
-            best[start], stops[start] = top, chosen
-        start = loose = 0  # single characters since ``loose`` wait for the hidden Markov model
-        while start < n:
-            stop = stops[start]
-            if stop > start + 1:
-                if loose < start:
-                    self._cut_loose(block[loose:start], forms)
-                forms.append(block[start:stop])
-                loose = stop
-            start = stop
-        if loose < n:
-            self._cut_loose(block[loose:], forms)
-
-    def _cut_loose(self, characters: str, forms: list[str]) -> None:
-        if len(characters) == 1:
-            forms.append(characters)
-        elif self._scores.get(characters, _NO_WORD) > _NO_WORD:
-            forms.extend(characters)
-        else:
-            forms.extend(unknown_words(characters))
-
     def tag(self, word: str) -> str:
         """Return the dictionary's part of speech of a word, '' where it has none."""
-        return self._tags.get(word, "")
+        return self._list.tags([word])[0]
 
     def tags(self, words: Iterable[str]) -> list[str]:
         """Return ``tag`` of several words."""
-        tag_of = self._tags.get
-        return [tag_of(word, "") for word in words]
+        return self._list.tags(words)
 
     def log_frequencies(self, words: Iterable[str]) -> list[float]:
         """Return the log relative frequency of words in jieba's corpus (0.5 occurrences where unknown)."""
-        score_of, unknown = self._scores.get, self._log_unknown
-        return [score if score > _NO_WORD else unknown for score in (score_of(word, _NO_WORD) for word in words)]
+        unknown = self._log_unknown
+        return [score if score > NO_WORD else unknown for score in self._list.scores(words)]
+
+
+def _plain(words: WordList) -> LikeliestPath:
+    return LikeliestPath(dict(zip(words, words.scores(words), strict=True)), words.log_total)
 
 
 @lru_cache(maxsize=1)
 def default_segmenter() -> Segmenter:
-    """Return the process's segmenter; building one takes about a second."""
+    """Return the process's segmenter; building one takes some tenths of a second."""
     return Segmenter()

@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-
-from jieba.finalseg import MIN_FLOAT, emit_P, start_P, trans_P
+from typing import NamedTuple
 
 _HAN = re.compile(r"([\u4e00-\u9fd5]+)")
 _LATIN = re.compile(r"([a-zA-Z0-9]+(?:\.\d+)?%?)")
 
-_EMISSIONS = {
-    char: tuple(emit_P[state].get(char, MIN_FLOAT) for state in "BMES") for char in set().union(*emit_P.values())
-}
-_NEVER = (MIN_FLOAT,) * 4
-_E_B, _S_B, _B_M, _M_M, _B_E, _M_E, _E_S, _S_S = (
-    trans_P[first].get(second, MIN_FLOAT) for first, second in ("EB", "SB", "BM", "MM", "BE", "ME", "ES", "SS")
-)
+
+class _Model(NamedTuple):
+    """jieba's hidden Markov model, in logarithms; states B, M, E, S."""
+
+    start: tuple[float, ...]
+    emissions: dict[str, tuple[float, ...]]
+    never: tuple[float, ...]
+    """Emissions of a character that the model does not know."""
+    moves: tuple[float, ...]
+    """From E and S to B, from B and M to M, from B and M to E, from E and S to S; there are no others."""
+
+
+@lru_cache(maxsize=1)
+def _model() -> _Model:
+    from jieba.finalseg import MIN_FLOAT, emit_P, start_P, trans_P  # slow, and rarely needed beside rjieba
+
+    characters = set().union(*emit_P.values())
+    return _Model(
+        tuple(start_P[state] for state in "BMES"),
+        {char: tuple(emit_P[state].get(char, MIN_FLOAT) for state in "BMES") for char in characters},
+        (MIN_FLOAT,) * 4,
+        tuple(
+            trans_P[first].get(second, MIN_FLOAT) for first, second in ("EB", "SB", "BM", "MM", "BE", "ME", "ES", "SS")
+        ),
+    )
 
 
 @lru_cache(maxsize=2**16)
@@ -35,14 +53,17 @@ def _likeliest(text: str) -> Iterator[str]:
     States: a word's beginning, middle, end, or a word of one character. Each has two possible predecessors; at a tie
     the later letter of B, E, M, S wins, as in jieba.
     """
-    b, m, e, s = (start_P[state] + score for state, score in zip("BMES", _EMISSIONS.get(text[0], _NEVER), strict=True))
+    model = _model()
+    emissions, never = model.emissions, model.never
+    to_b, also_to_b, to_m, also_to_m, to_e, also_to_e, to_s, also_to_s = model.moves
+    b, m, e, s = map(operator.add, model.start, emissions.get(text[0], never))
     came_from: list[tuple[bool, bool, bool, bool]] = []
     for char in text[1:]:
-        emit_b, emit_m, emit_e, emit_s = _EMISSIONS.get(char, _NEVER)
-        e_b, s_b = e + _E_B + emit_b, s + _S_B + emit_b
-        b_m, m_m = b + _B_M + emit_m, m + _M_M + emit_m
-        b_e, m_e = b + _B_E + emit_e, m + _M_E + emit_e
-        e_s, s_s = e + _E_S + emit_s, s + _S_S + emit_s
+        emit_b, emit_m, emit_e, emit_s = emissions.get(char, never)
+        e_b, s_b = e + to_b + emit_b, s + also_to_b + emit_b
+        b_m, m_m = b + to_m + emit_m, m + also_to_m + emit_m
+        b_e, m_e = b + to_e + emit_e, m + also_to_e + emit_e
+        e_s, s_s = e + to_s + emit_s, s + also_to_s + emit_s
         came_from.append((s_b >= e_b, m_m >= b_m, m_e >= b_e, s_s >= e_s))
         b, m, e, s = max(e_b, s_b), max(b_m, m_m), max(b_e, m_e), max(e_s, s_s)
     state = "S" if s >= e else "E"

@@ -147,7 +147,11 @@ class _Training:
             threads=self.config.workers,
             data=self.data,
             preset=self.request.preset,
-            facts={"segmenter": default_segmenter().name, "processes": n_processes()},
+            facts={
+                "segmenter": default_segmenter().name,
+                "cutter": default_segmenter().cutter,
+                "processes": n_processes(),
+            },
         )
         if self.dev:
             self.figures["dev"] = self._score_dev()

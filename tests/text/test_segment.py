@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import random
+import sys
 import tempfile
 from functools import cache
 from importlib.metadata import version
@@ -13,13 +14,15 @@ from pathlib import Path
 
 import jieba
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from jieba import finalseg
 
 from pipeline.text import Segmenter, default_segmenter
+from pipeline.text.compiled_cut import load_compiled
 from pipeline.text.segment import _LONGEST_REMEMBERED
 from pipeline.text.unknown_words import unknown_words
+from pipeline.text.word_list import WordList, jieba_words
 
 PIECES = [
     *"松果云杉的了在。，！\n 《》“”-·😀é",
@@ -32,6 +35,7 @@ PIECES = [
     "\r\n",
     "\ud800",
     "\x00",
+    *("4s店", "c++", "江南style", "t恤", "ab-12", "3.06mm", "https://a.cn/b?c=1&d", "1,234", "的a", "x了"),
 ]
 
 
@@ -58,9 +62,55 @@ def test_words_joined_give_the_text_back(text: str) -> None:
     assert [text[a:b] for a, b in pairwise(words.starts)] == words.forms
 
 
+@cache
+def plain_segmenter() -> Segmenter:
+    return Segmenter(compiled=False)
+
+
+@settings(max_examples=1000)
 @given(mixed)
 def test_words_are_those_of_jieba(text: str) -> None:
-    assert default_segmenter().cut(text).forms == plain_jieba().lcut(text)
+    words = plain_jieba().lcut(text)
+    assert default_segmenter().cut(text).forms == words
+    assert plain_segmenter().cut(text).forms == words
+
+
+def test_compiled_words_are_those_of_plain_python_beside_latin_runs() -> None:
+    rng = random.Random(1)
+    listed = sorted(jieba_words())
+    words = [*rng.sample(listed, 2000), *jieba_words().with_ascii]
+    makers = [
+        lambda: rng.choice(words),
+        lambda: rng.choice(rng.choice(words)),
+        lambda: "".join(rng.choices("abcz0129.%-+#&_", k=rng.randrange(1, 6))),
+    ]
+    for _ in range(3000):
+        text = "".join(rng.choice(makers)() for _ in range(rng.randrange(1, 12)))
+        assert default_segmenter().cut(text).forms == plain_segmenter().cut(text).forms, text
+
+
+def test_says_what_cuts() -> None:
+    assert plain_segmenter().cutter == "plain"
+    assert default_segmenter().cutter == f"rjieba-{version('rjieba')}"
+
+
+def test_cuts_in_plain_python_where_rjieba_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rjieba", None)
+    assert load_compiled(jieba_words()) is None
+
+
+def test_cuts_in_plain_python_where_rjieba_has_another_dictionary() -> None:
+    assert load_compiled(WordList("松果云杉 3 nz\n云杉 4 n\n")) is None
+
+
+def test_a_word_list_knows_what_a_text_holds() -> None:
+    words = WordList("云杉 4 n\n云 3 n\n杉树 0 n\nc++ 1 nz\n")
+    assert words.inside("小云杉树") == pytest.approx(
+        {"云": math.log(3 / 8), "云杉": math.log(4 / 8), "杉树": -math.inf}
+    )
+    assert words.with_ascii == ("c++",)
+    assert words.tags(["c++", "小"]) == ["nz", ""]
+    assert words.scores(["小"]) == [-math.inf]
 
 
 @given(st.text("松果云杉的了在北京大学研究所很高兴李芳阳刘志伟abc12.5%-é", max_size=12))
