@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from pipeline.schema import EMOTIONS, Emotion
+
+if TYPE_CHECKING:
+    from scipy import sparse
+    from sklearn.linear_model import LogisticRegression
 
 REGULARISATION = 1.0
 """scikit-learn's C."""
@@ -85,6 +87,8 @@ def _unseen(features: sparse.csr_matrix, gold: Sequence[Emotion]) -> tuple[*Line
 def _logistic(
     features: sparse.csr_matrix, labels: NDArray[np.generic], gold: Sequence[Emotion], weights: dict[Emotion, float]
 ) -> LogisticRegression:
+    from sklearn.linear_model import LogisticRegression  # prediction does without
+
     model = LogisticRegression(C=REGULARISATION, max_iter=1000, tol=1e-3)
     with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
         return model.fit(features, labels, sample_weight=[weights[emotion] for emotion in gold])

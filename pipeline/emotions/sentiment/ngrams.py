@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from scipy import sparse
+from numpy.typing import NDArray
 
 from pipeline.text import default_segmenter
 
@@ -17,6 +17,9 @@ MAX_CHARS = 3
 _BITS = 21
 _BLANKS = re.compile(r"\s\s+")
 
+Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""The columns of the terms that a text holds, rising, and how often it holds each."""
+
 
 def word_ngrams(text: str) -> list[str]:
     """Return the words of a text, and each two that follow each other, joined by a blank; blanks are no words."""
@@ -25,7 +28,9 @@ def word_ngrams(text: str) -> list[str]:
 
 
 class WordCounter:
-    """Counts the n-grams of words of a fixed vocabulary: ``CountVectorizer(analyzer=word_ngrams, vocabulary=terms)``.
+    """Counts the n-grams of words of a fixed vocabulary.
+
+    As ``CountVectorizer(analyzer=word_ngrams, vocabulary=terms)`` does.
 
     Args:
         terms: distinct n-grams, as ``word_ngrams`` gives them.
@@ -34,17 +39,18 @@ class WordCounter:
     def __init__(self, terms: Sequence[str]) -> None:
         self._columns = {term: column for column, term in enumerate(terms)}
 
-    def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
-        """Return the counts: int64 (n_texts, n_terms), the columns of each row rising."""
+    def count(self, text: str) -> Counts:
+        """Count the terms of a text."""
         column_of = self._columns.get
-        found = [[column_of(term, -1) for term in word_ngrams(text)] for text in texts]
-        return _count_matrix([_counted(row) for row in found], len(self._columns))
+        found, counts = np.unique([column_of(term, -1) for term in word_ngrams(text)] or [-1], return_counts=True)
+        known = found >= 0
+        return found[known], counts[known]
 
 
 class NgramCounter:
     """Counts the n-grams of a fixed vocabulary.
 
-    Gives the matrix of ``CountVectorizer(analyzer="char", lowercase=False, vocabulary=terms)``: blanks in a row count
+    Gives the rows of ``CountVectorizer(analyzer="char", lowercase=False, vocabulary=terms)``: blanks in a row count
     as one, and the columns are the terms in their order.
 
     Args:
@@ -66,33 +72,14 @@ class NgramCounter:
         self._columns = np.argsort(codes)
         self._known = codes[self._columns]
 
-    def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
-        """Return the counts: int64 (n_texts, n_terms), the columns of each row rising."""
-        return _count_matrix([self._count(text) for text in texts], len(self._known))
-
-    def _count(self, text: str) -> tuple[np.ndarray, np.ndarray]:
-        """Return the columns of the terms that a text holds, and how often it does."""
+    def count(self, text: str) -> Counts:
+        """Count the terms of a text."""
         codes, counts = np.unique(_all_codes(_characters(_BLANKS.sub(" ", text)), self.sizes), return_counts=True)
         places = np.minimum(np.searchsorted(self._known, codes), len(self._known) - 1)
         known = self._known[places] == codes
         columns = self._columns[places[known]]
         order = np.argsort(columns)
         return columns[order], counts[known][order]
-
-
-def _counted(columns: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the columns that occur, rising, and how often they do; -1 is none."""
-    found, counts = np.unique(np.array(columns, dtype=np.int64), return_counts=True)
-    known = found >= 0
-    return found[known], counts[known]
-
-
-def _count_matrix(rows: Sequence[tuple[np.ndarray, np.ndarray]], n_columns: int) -> sparse.csr_matrix:
-    """Put the columns and counts of each text together."""
-    offsets = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-    columns = np.concatenate([columns for columns, _ in rows]) if rows else np.zeros(0, np.int64)
-    counts = np.concatenate([counts for _, counts in rows]) if rows else np.zeros(0, np.int64)
-    return sparse.csr_matrix((counts, columns, offsets), shape=(len(rows), n_columns))
 
 
 def _characters(text: str) -> np.ndarray:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
-from typing import ClassVar, Literal, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
-from scipy import sparse
-from sklearn.feature_extraction.text import TfidfTransformer, TfidfVectorizer
 
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
 from pipeline.emotions.sentiment.linear import FitLinear, fit_softmax
@@ -20,7 +21,10 @@ from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, class_weights, softmax
 from pipeline.errors import ArtifactError
 from pipeline.schema import Emotion, Target
-from pipeline.text import match_key
+from pipeline.text import SEPARATOR, match_key
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 PLACEHOLDER = "\ue000"
 """Stands for the target in its context, so that n-grams say "target + verb"; private use, in no article."""
@@ -37,6 +41,12 @@ EMOTIONS_FILE = "emotions.json"
 """The emotions in the order of the classifier's columns; models of before 0.2.0 have none."""
 
 Tokens = Literal["char", "word"]
+Row = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""The columns of a row that are not 0, rising, and their values."""
+Logits = NDArray[np.float64]
+
+REMEMBERED = 160
+"""Texts of which a field remembers the row: a chunk of 32 articles has at most three targets in each."""
 
 
 class Tfidf:
@@ -77,7 +87,8 @@ class Tfidf:
 
     def predict_proba(self, examples: Sequence[Target]) -> Probs:
         """Return the probability of each emotion."""
-        return softmax(self._features(examples) @ self.coefficients_ + self.intercept_)
+        logits = [_product(self.coefficients_, *row) for row in self._rows(examples)]
+        return softmax(np.array(logits).reshape(-1, len(ORDER)) + self.intercept_)
 
     def save(self, folder: Path) -> None:
         """Write the n-grams as JSON and the numbers as safetensors."""
@@ -110,7 +121,7 @@ class Tfidf:
             if name not in arrays or arrays[name].shape != shape or arrays[name].dtype.kind != "f":
                 raise ArtifactError(f"{path}: {name} is missing, or not of the shape {shape}")
         self.weighings_ = {
-            field: _Weighing(terms[field], arrays[f"idf.{field}"], self._tokens_of(field)) for field in terms
+            field: _Weighing.shared(terms[field], arrays[f"idf.{field}"], self._tokens_of(field)) for field in terms
         }
         self.coefficients_, self.intercept_ = arrays["coefficients"], arrays["intercept"]
         return self
@@ -119,12 +130,35 @@ class Tfidf:
         return "char" if field == "name" else self.tokens
 
     def _features(self, examples: Sequence[Target]) -> sparse.csr_matrix:
-        parts = []
+        """Return the features of examples: float64 (n_examples, n_features)."""
+        from scipy import sparse  # prediction does without
+
+        rows = self._rows(examples)
+        offsets = np.cumsum([0, *(len(columns) for columns, _ in rows)])
+        columns, values = map(np.concatenate, zip(*rows, strict=True))
+        n_features = sum(len(weighing.terms) for weighing in self.weighings_.values())
+        return sparse.csr_matrix((values, columns, offsets), shape=(len(rows), n_features))
+
+    def _rows(self, examples: Sequence[Target]) -> list[Row]:
+        """Return the features of each example that are not 0, the fields side by side."""
+        parts, shift = [], 0
         for field, column in _columns(examples).items():
-            rows = {text: row for row, text in enumerate(dict.fromkeys(column))}
-            once = self.weighings_[field].transform(list(rows))  # the targets of an article share its text
-            parts.append(once[[rows[text] for text in column]] * FIELD_WEIGHTS[field])
-        return sparse.hstack(parts, format="csr")
+            weighing, weight = self.weighings_[field], FIELD_WEIGHTS[field]
+            parts.append([(columns + shift, values * weight) for columns, values in map(weighing.row, column)])
+            shift += len(weighing.terms)
+        return [
+            (np.concatenate([columns for columns, _ in row]), np.concatenate([values for _, values in row]))
+            for row in zip(*parts, strict=True)
+        ]
+
+
+def _product(coefficients: NDArray[np.float64], columns: NDArray[np.int64], values: NDArray[np.float64]) -> Logits:
+    """Return one row of a sparse matrix times a dense one: float64 (n_emotions,).
+
+    Terms are added one after the other, as scipy's product of matrices adds them, so that no bit of it differs.
+    """
+    product: Logits = (values[:, None] * coefficients[columns]).sum(0)
+    return product
 
 
 def _is_listing(terms: object) -> bool:
@@ -154,21 +188,39 @@ def _mask_target(example: Target) -> str:
 
 
 class _Weighing:
-    """N-grams of one field and their weights: what ``TfidfVectorizer`` gives, counted faster."""
+    """N-grams of one field and their weights: what ``TfidfVectorizer(sublinear_tf=True)`` gives, counted faster."""
+
+    _all: ClassVar[WeakValueDictionary[bytes, _Weighing]] = WeakValueDictionary()
 
     def __init__(self, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> None:
         self.terms = terms
         self.idf = idf
         self._counter = NgramCounter(terms, NGRAMS) if tokens == "char" else WordCounter(terms)
-        self._transformer = TfidfTransformer(sublinear_tf=True)
-        self._transformer.idf_ = idf
+        self.row = lru_cache(maxsize=REMEMBERED)(self._row)
+        """``_row``; the targets of an article share its text, and members of the same n-grams all texts."""
 
     @classmethod
     def fit(cls, texts: Sequence[str], tokens: Tokens, min_count: int) -> Self:
+        from sklearn.feature_extraction.text import TfidfVectorizer  # prediction does without
+
         kind = {"analyzer": "char", "ngram_range": NGRAMS} if tokens == "char" else {"analyzer": word_ngrams}
         vectorizer = TfidfVectorizer(**kind, lowercase=False, min_df=min_count)
         vectorizer.fit(texts)
         return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_, tokens)
 
-    def transform(self, texts: Sequence[str]) -> sparse.csr_matrix:
-        return self._transformer.transform(self._counter.transform(texts), copy=False)
+    @classmethod
+    def shared(cls, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> _Weighing:
+        """Return what a member that is in memory has already, where its terms and weights are the same."""
+        facts = (tokens.encode(), SEPARATOR.join(terms).encode("utf-8", "surrogatepass"), idf.tobytes())
+        key = sha256(b"\0".join(facts)).digest()
+        found = cls._all.get(key)
+        if found is None:
+            cls._all[key] = found = cls(terms, idf, tokens)
+        return found
+
+    def _row(self, text: str) -> Row:
+        """Return the terms of a text and their weights, the squares of which sum to 1."""
+        columns, counts = self._counter.count(text)
+        values = (np.log(counts.astype(np.float64)) + 1.0) * self.idf[columns]
+        norm = np.sqrt(np.cumsum(values * values)[-1]) if len(values) else 1.0  # summed in the order of scikit-learn
+        return columns, values / norm if norm else values

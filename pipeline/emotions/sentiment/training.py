@@ -27,6 +27,7 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
 
     stage: ClassVar[str] = "sentiment"
     results_file: ClassVar[str] = "probs.json.gz"
+    few: ClassVar[int] = 600
 
     member: str
     config: Config
