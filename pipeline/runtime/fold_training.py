@@ -50,6 +50,8 @@ class FoldTask(ABC, Generic[Item, Model, Result]):
     """Name of the stage, in logs and as label of the progress bar."""
     results_file: ClassVar[str]
     """Name of a fold's file of results; it ends with ``.json.gz``."""
+    few: ClassVar[int] = 0
+    """Of fewer items all models are trained before another process has started."""
     seed: int
     """Of the run."""
     base_key: str
@@ -193,11 +195,14 @@ def train_folds(
             jobs.append(_Job(fold, key, rest, held_out))
     if len(names) < 2:  # a task that finds nothing to learn from says so better
         raise ValueError(f"out-of-fold scores need at least 2 folds, got {names}")
+    n_processes = side_by_side(workers) if task.is_network else workers
+    if len(items) < task.few and not task.is_network:
+        n_processes = 1
     trainings = map_chunks(
         _train,
         jobs,
         load=partial(_Trainer, task, folder),
-        workers=min(len(jobs) or 1, side_by_side(workers) if task.is_network else workers),
+        workers=min(len(jobs) or 1, n_processes),
         chunk_size=1,
     )
     for _ in tqdm(trainings, desc=task.label, total=len(jobs), unit="model", disable=None):

@@ -44,6 +44,7 @@ class ChunkMap(Protocol):
         load: Callable[[], Any],
         workers: int,
         chunk_size: int,
+        alone: int = 0,
     ) -> Iterator[Result]:
         """Yield one result per item; see ``map_chunks``."""
         ...
@@ -56,27 +57,31 @@ def map_chunks(
     load: Callable[[], Any],
     workers: int,
     chunk_size: int,
+    alone: int = 0,
     in_order: bool = True,
 ) -> Iterator[Result]:
     """Yield ``work(resource, chunk)`` for every chunk of the stream, item by item and in order.
 
     Chunks are the same whatever the number of workers, so results cannot depend on it. One worker,
-    or a stream of one chunk, runs in this process.
+    a stream of one chunk, or one of fewer than ``alone`` items runs in this process: what other processes import and
+    load would cost more than they save.
 
     Args:
         work: a module-level function of (resource, items), giving one result per item.
-        items: the stream; at most ``workers * CHUNKS_AHEAD`` chunks of it are held.
+        items: the stream; at most ``workers * CHUNKS_AHEAD`` chunks of it, or ``alone`` items, are held.
         load: a picklable function that builds the resource, called once in each process.
         workers: processes.
         chunk_size: items of a chunk.
+        alone: items from which on other processes are started.
         in_order: False yields what is done first, so that no finished work waits for a longer one.
 
     Raises:
         PipelineError: a worker process died.
     """
     chunks = chunked(items, chunk_size)
-    head = list(islice(chunks, 2))
-    if workers == 1 or len(head) < 2:
+    n_enough = max(2, -(-alone // chunk_size))
+    head = list(islice(chunks, n_enough if workers > 1 else 1))
+    if workers == 1 or len(head) < n_enough or sum(map(len, head)) < alone:
         resource = load()
         for chunk in chain(head, chunks):
             yield from work(resource, chunk)

@@ -54,8 +54,11 @@ class RayChunkMap:
         load: Callable[[], Any],
         workers: int,
         chunk_size: int,
+        alone: int = 0,
     ) -> Iterator[Result]:
         """Yield ``work(resource, chunk)`` for every chunk, item by item and in order, each worker a Ray actor.
+
+        ``alone`` says nothing here: whoever asks for Ray wants its actors.
 
         Raises:
             PipelineError: what a worker raised, such as ArtifactError where it cannot load.

@@ -30,6 +30,8 @@ logger = logging.getLogger(__name__)
 CHUNK_SIZE = 32
 MAX_COUNTED_ARTICLES = 2000
 """Articles in which names of the dictionary are counted, for the log."""
+ALONE = 500
+"""So many articles are worth a second process: each takes a second or two to start and to load."""
 MAX_PRUNER_ARTICLES = 4000
 """Articles the pruner is fitted on: its few weights need no more."""
 
@@ -197,7 +199,12 @@ def _map_articles(
         (article, folds[article.news_id], None if spans is None else spans[article.news_id]) for article in articles
     ]
     results = chunk_map(
-        work, items, load=partial(Extractor.load, folder), workers=config.workers, chunk_size=CHUNK_SIZE
+        work,
+        items,
+        load=partial(Extractor.load, folder),
+        workers=config.workers,
+        chunk_size=CHUNK_SIZE,
+        alone=ALONE,
     )
     return list(tqdm(results, total=len(items), desc=label, unit="article", disable=None))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from pipeline.artifacts import RunFolder, read_table, write_table
 from pipeline.config import Config
@@ -15,8 +14,12 @@ from pipeline.emotions.sentiment import Scores
 from pipeline.entities.features.extract import gold_keys
 from pipeline.entities.rerank import OutOfFoldRankings
 from pipeline.joint import fuse_emotions, fuse_rankings, write_rule
+from pipeline.registry import HEADS
 from pipeline.schema import Article, Emotion
 from pipeline.text import Document
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PROBS = ("p_pos", "p_norm", "p_neg")
 JOINT_VOTES = "joint votes"
@@ -48,6 +51,13 @@ class StageSet:
             cross=reranker and config.cross.name != "none",
             sentiment=two_stage,
         )
+
+
+def has_networks(config: Config) -> bool:
+    """Tell whether a run may have a network in it, so that an article takes tens of milliseconds and more."""
+    parts = StageSet.of(config)
+    has_heads = parts.sentiment and any(member in HEADS for member in config.sentiment.members)
+    return parts.tagger or parts.joint or parts.cross or config.relevance.is_on or has_heads
 
 
 def join_predictions(

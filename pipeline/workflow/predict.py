@@ -28,12 +28,15 @@ from pipeline.schema import Article, ChosenEntity, Prediction, RunnerUp
 from pipeline.text import Document, default_segmenter, match_key
 from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.entity_finder import EntityFinder, Ranking
-from pipeline.workflow.modes import FUSED, StageSet
+from pipeline.workflow.modes import FUSED, StageSet, has_networks
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.unanswered import FailureLog, answer_each
 
 CHUNK_SIZE = 32
 """Articles worked on together. Fixed: a batch's size could change the last bits of a probability."""
+
+ALONE = 1000
+"""So many articles are worth a second process, in a run without networks: each takes seconds to start and to load."""
 
 N_RUNNERS_UP = 10
 
@@ -326,9 +329,12 @@ def predict_stream(
     Warns of each article that cannot be answered, and of their number in the end; see ``Predictor.trace``.
     """
     work = partial(_predict_chunk, strict=strict)
+    alone = 0 if has_networks(load_run_config(run.config)) else ALONE
     load = partial(Predictor.load, run.path)
     with FailureLog() as failures:
-        for prediction, failure in chunk_map(work, articles, load=load, workers=workers, chunk_size=CHUNK_SIZE):
+        for prediction, failure in chunk_map(
+            work, articles, load=load, workers=workers, chunk_size=CHUNK_SIZE, alone=alone
+        ):
             failures.add(prediction.news_id, failure)
             yield prediction
 

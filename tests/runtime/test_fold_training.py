@@ -21,7 +21,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ArtifactError, DataError, PipelineError
+from pipeline.runtime import fold_training
 from pipeline.runtime.fold_training import DONE, FOLDS, MODEL, FoldTask, is_done, mark_done, train_folds
+from pipeline.runtime.parallel import map_chunks
 from tests.support.paths import ROOT
 from tests.support.processes import is_running
 
@@ -146,6 +148,22 @@ def test_results_and_files_do_not_depend_on_the_number_of_workers(bench: Bench, 
     assert other.trained() == ALL
     theirs = other.contents
     assert {name: bench.contents[name] for name in theirs} == theirs
+
+
+@pytest.mark.parametrize(("few", "n_processes"), [(0, 2), (len(ITEMS), 2), (len(ITEMS) + 1, 1)])
+def test_few_items_are_trained_on_in_this_process(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, few: int, n_processes: int
+) -> None:
+    given = []
+
+    def noting(*arguments: Any, workers: int, **options: Any) -> Any:
+        given.append(workers)
+        return map_chunks(*arguments, workers=1, **options)
+
+    monkeypatch.setattr(CountingTask, "few", few)
+    monkeypatch.setattr(fold_training, "map_chunks", noting)
+    bench.train(workers=2)
+    assert given == [n_processes]
 
 
 @everywhere

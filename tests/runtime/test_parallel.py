@@ -228,3 +228,21 @@ def test_what_starts_meanwhile_does_not_hear_ctrl_c() -> None:
     with deaf_children():
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "still here\n")
+
+
+@pytest.mark.parametrize(("n_items", "n_loaded"), [(0, 1), (5, 1), (9, 1), (10, 2), (25, 2)])
+def test_few_items_are_worked_on_alone(tmp_path: Path, n_items: int, n_loaded: int) -> None:
+    found = list(
+        map_chunks(
+            multiply, iter(range(n_items)), load=partial(load_and_note, tmp_path), workers=2, chunk_size=2, alone=10
+        )
+    )
+    assert [value for value, _ in found] == [3 * item for item in range(n_items)]
+    here = [path for path in tmp_path.iterdir() if path.name.startswith(f"{os.getpid()}-")]
+    assert (len(here), len(list(tmp_path.iterdir()))) == ((1, 1) if n_loaded == 1 else (0, 2))
+
+
+def test_no_more_is_read_ahead_than_settles_it() -> None:
+    stream = Counted()
+    next(map_chunks(multiply, stream, load=load_factor, workers=1, chunk_size=2, alone=1000))
+    assert stream.n_taken <= 4

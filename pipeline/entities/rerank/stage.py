@@ -119,6 +119,7 @@ class _TreesTask(FoldTask[ArticleRows, BoostedTrees, np.ndarray]):
 
     stage: ClassVar[str] = "rerank"
     results_file: ClassVar[str] = "scores.json.gz"
+    few: ClassVar[int] = 250
 
     config: RerankConfig
     names: tuple[str, ...]
