@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from pipeline.entities.candidates import CandidateSet, Source
@@ -77,6 +76,8 @@ class Pruner:
         gold = np.concatenate(labels)
         if gold.min() == gold.max():
             return cls(np.zeros(len(COLUMNS)))
+        from sklearn.linear_model import LogisticRegression  # prediction does without
+
         with threadpool_limits(limits=1):  # sums in one order, whatever the number of cores
             model = LogisticRegression(max_iter=1000).fit((stacked - stacked.mean(axis=0)) / scale, gold)
         return cls(model.coef_[0] / scale)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 Probs = NDArray[np.float64]
 """(n_examples, n_classes), rows that sum to one."""
@@ -34,6 +33,8 @@ def log_loss(probs: Probs, truth: NDArray[np.float64]) -> float:
 
 def best_temperature(probs: Probs, truth: NDArray[np.float64]) -> float:
     """Return the temperature, between 1/20 and 20, under which the probabilities have the least log loss."""
+    from scipy.optimize import minimize_scalar  # half a second that prediction need not pay
+
     found = minimize_scalar(
         lambda log_t: log_loss(with_temperature(probs, float(np.exp(log_t))), truth),
         bounds=(-np.log(20), np.log(20)),

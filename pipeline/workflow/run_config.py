@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+from functools import lru_cache
+from io import StringIO
 from pathlib import Path
 
 from omegaconf import OmegaConf
@@ -35,9 +38,14 @@ def load_run_config(path: Path) -> Config:
         ArtifactError: the file is missing, damaged, or has options that this version does not know.
     """
     try:
-        values = OmegaConf.to_container(OmegaConf.merge(OmegaConf.create(DEFAULTS_BEFORE), OmegaConf.load(path)))
-        return config_from_dict(values)  # type: ignore[arg-type]
+        return deepcopy(_config_of(path.read_text(encoding="utf-8")))
     except ConfigError as error:
         raise ArtifactError(f"{path}: {error.message}", hint="train the run again") from error
     except Exception as error:  # PyYAML and OmegaConf share no base class
         raise ArtifactError(f"{path}: cannot be read: {error}") from error
+
+
+@lru_cache(maxsize=4)  # a command asks twice, and OmegaConf takes its time
+def _config_of(text: str) -> Config:
+    values = OmegaConf.to_container(OmegaConf.merge(OmegaConf.create(DEFAULTS_BEFORE), OmegaConf.load(StringIO(text))))
+    return config_from_dict(values)  # type: ignore[arg-type]

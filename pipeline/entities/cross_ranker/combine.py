@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from scipy.special import logit
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.config import Config, RerankConfig
@@ -27,6 +26,8 @@ WEIGHTS = np.round(np.arange(0.0, 1.05, 0.1), 2)
 
 def log_odds(probs: np.ndarray) -> np.ndarray:
     """Return the log odds of probabilities, kept within +-14."""
+    from scipy.special import logit  # slow to import, and few runs have a cross-ranker
+
     return np.asarray(logit(np.clip(probs, 1e-6, 1 - 1e-6)))
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, logsumexp
-from sklearn.linear_model import LogisticRegression
 
 from pipeline.errors import ArtifactError
 
@@ -30,6 +29,8 @@ class Calibrator:
         gold = np.concatenate([label for label in labels if len(label)])
         if gold.min() == gold.max():
             return cls((1.0, 0.0, 0.0), 0.0)
+        from sklearn.linear_model import LogisticRegression  # prediction does without
+
         model = LogisticRegression(C=1e3, max_iter=1000).fit(terms, gold)
         return cls(tuple(float(weight) for weight in model.coef_[0]), float(model.intercept_[0]))
 
@@ -37,7 +38,8 @@ class Calibrator:
         """Return a probability for each candidate of one article: float64 (n_candidates,)."""
         if not len(scores):
             return np.zeros(0)
-        return expit(_terms(scores) @ np.array(self.weights) + self.intercept)
+        logits = _terms(scores) @ np.array(self.weights) + self.intercept
+        return np.array([_sigmoid(logit) for logit in logits.tolist()])
 
     def to_dict(self) -> dict[str, object]:
         """Return the parameters as JSON values."""
@@ -58,4 +60,16 @@ class Calibrator:
 
 def _terms(scores: np.ndarray) -> np.ndarray:
     clipped = np.clip(scores, -30.0, 30.0)
-    return np.stack([clipped, clipped - clipped.max(), np.full(len(clipped), float(logsumexp(clipped)))], axis=1)
+    return np.stack([clipped, clipped - clipped.max(), np.full(len(clipped), _log_sum_exp(clipped))], axis=1)
+
+
+def _sigmoid(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit)) if logit > -709 else 0.0  # exp would overflow
+
+
+def _log_sum_exp(scores: np.ndarray) -> float:
+    """Return the logarithm of the sum of exponentials, as ``scipy.special.logsumexp`` does: the largest stand apart."""
+    top = scores.max()
+    n_top = (scores == top).sum()
+    rest = np.exp(np.where(scores == top, -np.inf, scores) - top).sum() / n_top
+    return float(np.log1p(rest) + np.log(np.float64(n_top)) + top)

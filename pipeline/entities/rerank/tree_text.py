@@ -95,6 +95,12 @@ def checked_tree_text(text: str, n_features: int) -> str:
     return text[: end + len(END)]
 
 
+def feature_names(text: str) -> list[str]:
+    """Return the columns that a checked text was trained on, in order."""
+    head = text[: text.index(FIRST)].split("\n")
+    return next(line for line in head if line.startswith("feature_names=")).partition("=")[2].split(" ")
+
+
 def _check_tree(tree: Mapping[str, str], number: int, n_features: int) -> None:
     n_leaves = _whole(tree, "num_leaves")
     known = {*SINGLE, *OF_SPLITS, *OF_LEAVES}

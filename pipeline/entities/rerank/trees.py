@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-import lightgbm as lgb
 import numpy as np
 
 from pipeline.artifacts import atomic_write_json, atomic_write_text, read_json
 from pipeline.config import RerankConfig
 from pipeline.entities.rerank.negatives import training_rows
-from pipeline.entities.rerank.tree_text import checked_tree_text
+from pipeline.entities.rerank.tree_scorer import TreeScorer
+from pipeline.entities.rerank.tree_text import checked_tree_text, feature_names
 from pipeline.errors import ArtifactError
+
+if TYPE_CHECKING:
+    import lightgbm as lgb
 
 MINING_TREES, MINING_RATE = 120, 0.1
 """Of the small model that says which negatives are hard."""
@@ -40,6 +44,8 @@ class BoostedTrees:
 
     def fit(self, matrices: Sequence[np.ndarray], labels: Sequence[np.ndarray], names: Sequence[str]) -> BoostedTrees:
         """Fit on the candidates of several articles, one matrix and one 0/1 vector each."""
+        import lightgbm as lgb  # costs a second that prediction need not pay
+
         pairs = [(matrix, label) for matrix, label in zip(matrices, labels, strict=True) if len(label)]
         stacked = clean_matrix(np.vstack([matrix for matrix, _ in pairs]))
         gold, sizes = np.concatenate([label for _, label in pairs]), [len(label) for _, label in pairs]
@@ -61,9 +67,12 @@ class BoostedTrees:
             lgb.train(self._parameters(bag), data, num_boost_round=self.config.n_estimators)
             for bag in range(self.config.n_bags)
         ]
+        self._scorers = [TreeScorer(booster.model_to_string()) for booster in self.boosters_]
         return self
 
     def _dataset(self, matrix: np.ndarray, labels: np.ndarray, sizes: Sequence[int]) -> lgb.Dataset:
+        import lightgbm as lgb
+
         return lgb.Dataset(
             matrix,
             label=labels,
@@ -97,7 +106,7 @@ class BoostedTrees:
         if not len(matrix):
             return np.zeros(0)
         cleaned = clean_matrix(matrix)
-        scores = [booster.predict(cleaned, raw_score=True, num_threads=1) for booster in self.boosters_]
+        scores = [score(cleaned) for score in self._scorers]
         return np.mean(scores, axis=0)
 
     def contributions(self, matrix: np.ndarray) -> np.ndarray:
@@ -135,18 +144,25 @@ class BoostedTrees:
         ranker.names_ = read_json(folder / "features.json")
         if not isinstance(ranker.names_, list) or not all(isinstance(name, str) for name in ranker.names_):
             raise ArtifactError(f"{folder / 'features.json'}: want a list of names")
-        ranker.boosters_ = []
+        ranker._texts, ranker._scorers = [], []
         for bag in range(config.n_bags):
             path = folder / _model_name(bag)
             try:
-                text = path.read_text(encoding="utf-8")
-                booster = lgb.Booster(model_str=checked_tree_text(text, len(ranker.names_)))
-            except (OSError, ValueError, lgb.basic.LightGBMError) as error:
+                text = checked_tree_text(path.read_text(encoding="utf-8"), len(ranker.names_))
+                ranker._scorers.append(TreeScorer(text))
+            except (OSError, ValueError) as error:
                 raise ArtifactError(f"{path}: cannot be read: {error}") from error
-            if booster.feature_name() != ranker.names_:
+            if feature_names(text) != ranker.names_:
                 raise ArtifactError(f"{path}: its features are not those of {folder / 'features.json'}")
-            ranker.boosters_.append(booster)
+            ranker._texts.append(text)
         return ranker
+
+    @cached_property
+    def boosters_(self) -> list[lgb.Booster]:
+        """The trees as LightGBM has them, for all but scores; of a ranker that was loaded they are read when needed."""
+        import lightgbm as lgb
+
+        return [lgb.Booster(model_str=text) for text in self._texts]
 
     def check_features(self, names: Sequence[str]) -> None:
         """Refuse columns in another order or number than in training.

@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit, logsumexp
 
 from pipeline.entities.rerank import Calibrator
+from pipeline.entities.rerank.calibrate import _log_sum_exp, _sigmoid
 from pipeline.errors import ArtifactError
 
 score_lists = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12).map(np.array)
@@ -92,3 +94,13 @@ def test_round_trip() -> None:
 def test_missing_parameters_are_refused(values: dict[str, object]) -> None:
     with pytest.raises(ArtifactError, match="calibrator: want three weights and an intercept"):
         Calibrator.from_dict(values)
+
+
+@given(st.lists(st.floats(-40, 40) | st.sampled_from([1.5, -30.0, 30.0]), min_size=1, max_size=200))
+def test_log_sum_exp_is_scipys(scores: list[float]) -> None:
+    assert _log_sum_exp(np.array(scores)) == logsumexp(np.array(scores))
+
+
+@given(st.floats(-1000, 1000))
+def test_sigmoid_is_scipys(logit: float) -> None:
+    assert _sigmoid(logit) == pytest.approx(expit(logit), rel=1e-15, abs=1e-300)

@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.config import RerankConfig
 from pipeline.entities.rerank import BoostedTrees
+from pipeline.entities.rerank.tree_scorer import TreeScorer
 from pipeline.entities.rerank.trees import clean_matrix
 from pipeline.errors import ArtifactError
 
@@ -152,6 +153,33 @@ def test_fitting_again_forgets_the_first_fit() -> None:
     ranker = BoostedTrees(config(), seed=7).fit(*HELD_OUT, NAMES)
     fresh = scores(BoostedTrees(config(), seed=7).fit(*TRAIN, NAMES))
     np.testing.assert_array_equal(scores(ranker.fit(*TRAIN, NAMES)), fresh)
+
+
+# --- scores
+
+
+@pytest.mark.parametrize("objective", ["binary", "lambdarank"])
+def test_scores_are_lightgbms_to_the_last_bit(objective: str, tmp_path: Path) -> None:
+    options = config(objective, n_bags=1)
+    ranker = BoostedTrees(options, seed=7).fit(*TRAIN, NAMES)
+    ranker.save(tmp_path)
+    rng = np.random.default_rng(5)
+    matrix = clean_matrix(rng.normal(size=(400, len(NAMES))) * 3)
+    matrix[rng.random(matrix.shape) < 0.2] = np.nan
+    wanted = lightgbm.Booster(model_file=tmp_path / "model.txt").predict(matrix, raw_score=True)
+    np.testing.assert_array_equal(BoostedTrees.load(tmp_path, options, seed=7).score(matrix), wanted)
+    np.testing.assert_array_equal(ranker.score(np.asfortranarray(matrix)), wanted)
+
+
+def test_rows_of_another_width_are_refused() -> None:
+    ranker = BoostedTrees(config(), seed=7).fit(*TRAIN, NAMES)
+    with pytest.raises(ValueError, match="want 4 columns"):
+        ranker.score(np.zeros((2, 3), dtype=np.float32))
+
+
+def test_what_lightgbm_cannot_read_is_refused() -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        TreeScorer("tree\nno such thing\n")
 
 
 # --- columns
