@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntFlag
@@ -15,7 +15,7 @@ import numpy as np
 from pipeline.config import CandidateConfig
 from pipeline.schema import Mention
 from pipeline.text import SEPARATOR, Document, Segmenter, Words
-from pipeline.text.dictionary import Matcher, has_word_boundaries
+from pipeline.text.dictionary import Matcher, has_word_boundaries, occurrences
 from pipeline.text.spans import ScoredSpan
 
 
@@ -125,10 +125,21 @@ class CandidateSet:
 
     def surface(self, index: int) -> str:
         """Return the spelling to write out: the most frequent slice of the article, the earlier at a tie."""
+        if self._is_as_written[index]:
+            return self.keys[index]
         spans = self.spans(index)
         if len(spans) > 1:
             spans = [span for span in spans if not self.document.has_reference_blank(*span)] or spans
         return Counter(self.document.surface(*span) for span in spans).most_common(1)[0][0]
+
+    @cached_property
+    def _is_as_written(self) -> list[bool]:
+        """Whether all occurrences of each candidate are written as its key."""
+        stops = self.starts + np.repeat(self.lengths, self.counts)
+        plain: list[bool] = np.logical_and.reduceat(
+            self.document.is_as_written(self.starts, stops), self.offsets[:-1]
+        ).tolist()
+        return plain
 
     def take(self, rows: np.ndarray) -> CandidateSet:
         """Return the candidates of the given rising row numbers."""
@@ -275,19 +286,23 @@ def locate(document: Document, words: Words, sources: dict[str, int]) -> Candida
 
     A key that holds a line break is never found: it could begin in the title and end in the content.
     """
-    text = document.text
-    found: defaultdict[str, list[int]] = defaultdict(list)
-    for start, stop in Matcher(key for key in sources if SEPARATOR not in key).find(text):
-        found[text[start:stop]].append(start)
-    keys = [key for _, _, key in sorted((starts[0], -len(key), key) for key, starts in found.items())]
-    counts = np.fromiter((len(found[key]) for key in keys), np.int64, len(keys))
+    names = [key for key in sources if SEPARATOR not in key]
+    rows, starts = occurrences(names, document.text)
+    order = np.lexsort((starts, rows))
+    rows, starts = rows[order], starts[order]
+    found, begins, counts = np.unique(rows, return_index=True, return_counts=True)
+    lengths = np.fromiter((len(names[row]) for row in found), np.int64, len(found))
+    first = np.lexsort((-lengths, starts[begins]))  # no two keys of one length begin at one place
+    found, begins, counts = found[first], begins[first], counts[first]
+    offsets = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    keys = [names[row] for row in found]
     return CandidateSet(
         document,
         words,
         keys,
-        np.fromiter((sources[key] for key in keys), np.int64, len(keys)),
-        np.fromiter((start for key in keys for start in found[key]), np.int32, int(counts.sum())),
-        np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
+        np.array([sources[key] for key in keys], dtype=np.int64),
+        starts[np.repeat(begins - offsets[:-1], counts) + np.arange(len(starts))].astype(np.int32),
+        offsets,
     )
 
 

@@ -6,6 +6,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pipeline.artifacts import LONE_SURROGATE
 from pipeline.schema import MAX_ENTITIES
@@ -37,6 +38,7 @@ def is_invisible(name: str) -> bool:
     return all(char in _BLANK_LETTERS or unicodedata.category(char) in _BLANK_CATEGORIES for char in name)
 
 
+@lru_cache(maxsize=2**14)  # names come again, and of each article all candidates are asked for
 def clean_name(name: str) -> str:
     """Return an entity as it is written, empty if nothing visible is left of it.
 

@@ -6,6 +6,8 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
 from pipeline.schema import Article, Field, Mention
 from pipeline.text.normalise import BREAK, NormalisedText, normalise
 from pipeline.text.sentences import split_sentences
@@ -68,6 +70,19 @@ class Document:
         blanks = self._reference_blanks
         return bisect_left(blanks, start) < bisect_left(blanks, stop)
 
+    @cached_property
+    def _n_altered(self) -> np.ndarray:
+        """How many characters before each position are not those of the untouched field: int64 (n_chars + 1,)."""
+        title, content = _altered(self.title, self.article.title), _altered(self.content, self.article.content)
+        return np.concatenate(([0], np.cumsum(np.concatenate((title, [True], content)))))
+
+    def is_as_written(self, starts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+        """Tell of spans whether ``surface`` is ``text[start:stop]``, as of nearly all: bool (n_spans,).
+
+        False says nothing of a span.
+        """
+        return self._n_altered[starts] == self._n_altered[stops]
+
     def mention(self, start: int, stop: int) -> Mention:
         """Map a span of ``text`` to the untouched field it lies in."""
         field, raw_start, raw_end = self._raw_span(start, stop)
@@ -83,3 +98,17 @@ class Document:
             return "title", *self.title.raw_span(start, stop)
         shift = self.content_start
         return "content", *self.content.raw_span(start - shift, stop - shift)
+
+
+def _altered(part: NormalisedText, raw: str) -> np.ndarray:
+    """Tell of each normalised character whether its origin differs, or does not follow on: bool (n_chars,)."""
+    starts, ends = np.array(part.starts, dtype=np.int64), np.array(part.ends, dtype=np.int64)
+    if not len(starts):
+        return np.zeros(0, dtype=bool)
+    follows = np.append(True, starts[1:] == ends[:-1])
+    same = (ends - starts == 1) & (_code_points(part.text) == _code_points(raw)[starts])
+    return ~(follows & same)
+
+
+def _code_points(text: str) -> np.ndarray:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)

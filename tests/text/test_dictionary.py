@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import DataError
-from pipeline.text.dictionary import MAX_LINE_BYTES, Matcher, check_dictionary, has_word_boundaries, read_dictionary
+from pipeline.text.dictionary import (
+    MAX_LINE_BYTES,
+    Matcher,
+    check_dictionary,
+    has_word_boundaries,
+    occurrences,
+    read_dictionary,
+)
 
 ALPHABET = "松果ab1 ·"
 names = st.text(st.sampled_from(ALPHABET), min_size=1, max_size=4)
@@ -148,3 +155,12 @@ def test_damaged_gzip(read: Read, tmp_path: Path) -> None:
         (tmp_path / "names.txt.gz").write_bytes(damaged)
         with pytest.raises(DataError, match=r"names\.txt\.gz: cannot be read"):
             read(tmp_path / "names.txt.gz")
+
+
+@given(st.sets(st.text("松果ab1", min_size=1, max_size=3), max_size=6), st.text("松果ab1 \n", max_size=30))
+def test_occurrences_are_those_of_a_matcher(names: set[str], text: str) -> None:
+    listed, matcher = sorted(names), Matcher(names)
+    for anywhere, wanted in ((False, matcher.find(text)), (True, matcher.find_anywhere(text))):
+        rows, starts = occurrences(listed, text, anywhere=anywhere)
+        found = [(start, start + len(listed[row])) for row, start in zip(rows.tolist(), starts.tolist(), strict=True)]
+        assert found == list(wanted)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,3 +71,20 @@ def test_mentions_are_slices_of_the_field_they_lie_in(title: str, content: str, 
         assert mention.field == name
         assert mention.surface == found.article.field(mention.field)[mention.start : mention.end]
         assert (mention.start, mention.end) == part.raw_span(start, stop)
+
+
+@given(st.text("松a\u3000ＡＢ½…&amp; \u200b\n", max_size=20), st.text("松果aＡ&lt; \u200b\n\ud800", max_size=30))
+def test_a_span_as_written_has_its_text_as_surface(title: str, content: str) -> None:
+    document = Document.of(Article("1", title, content))
+    n = len(document.text)
+    spans = [(start, stop) for start in range(n) for stop in range(start + 1, n + 1)]
+    starts, stops = np.array(spans, dtype=np.int64).reshape(-1, 2).T
+    for (start, stop), as_written in zip(spans, document.is_as_written(starts, stops).tolist(), strict=True):
+        if as_written:
+            assert document.surface(start, stop) == document.text[start:stop]
+
+
+def test_plain_text_is_as_written_and_what_was_changed_is_not() -> None:
+    document = Document.of(Article("1", "松果ＡＢ", "云杉"))
+    starts, stops = np.array([0, 0, 5]), np.array([2, 3, 7])
+    assert document.is_as_written(starts, stops).tolist() == [True, False, True]

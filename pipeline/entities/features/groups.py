@@ -16,7 +16,7 @@ from pipeline.entities.candidates import NAME_SUFFIXES, Source
 from pipeline.entities.features.context import Columns, FeatureContext, rank_descending
 from pipeline.entities.tagging import tagger_columns
 from pipeline.text import SEPARATOR
-from pipeline.text.dictionary import Matcher
+from pipeline.text.dictionary import occurrences
 
 _OPENING = np.array([ord(char) for char in "《“「『‘【[(\"'"])
 _TAG_CLASSES = ("n", "nr", "ns", "nt", "nz", "v", "a", "m", "eng", "j", "other", "unknown")
@@ -166,26 +166,24 @@ def _tag_class(tag: str) -> int:
 
 def nesting(context: FeatureContext) -> Columns:
     """How far occurrences are parts of longer candidates, and how far they hold shorter ones."""
-    tf = context.tf.tolist()
-    repeated = context.tf[context.owner] > 1
+    tf, lengths = context.tf, context.candidates.lengths
+    repeated = tf[context.owner] > 1
     named = (context.candidates.sources[context.owner] & int(Source.DICTIONARY | Source.TITLE_MARKS)) > 0
     keys = context.candidates.keys
-    rows = {key: row for row, key in enumerate(keys)}
-    inner_tf, outer_tf, n_outer = ([0] * len(keys) for _ in range(3))
     joined = SEPARATOR.join(keys)  # no key holds it, so no key is found across two
-    holders = np.repeat(np.arange(len(keys)), context.candidates.lengths + 1).tolist()
-    for start, stop in Matcher(keys).find_anywhere(joined):
-        row, part = holders[start], rows[joined[start:stop]]
-        if stop - start > 1 and part != row:
-            inner_tf[row] = max(inner_tf[row], tf[part])
-            outer_tf[part] = max(outer_tf[part], tf[row])
-            n_outer[part] += 1
+    parts, starts = occurrences(keys, joined, anywhere=True)
+    rows = np.repeat(np.arange(len(keys)), lengths + 1)[starts]
+    nested = (lengths[parts] > 1) & (parts != rows)
+    parts, rows = parts[nested], rows[nested]
+    inner_tf, outer_tf = np.zeros_like(tf), np.zeros_like(tf)
+    np.maximum.at(inner_tf, rows, tf[parts])
+    np.maximum.at(outer_tf, parts, tf[rows])
     return {
         "free_share": 1 - context.per_candidate_share(_covered(context, repeated)),
         "free_of_names_share": 1 - context.per_candidate_share(_covered(context, named)),
-        "inner_ratio": np.array(inner_tf) / context.tf,
-        "outer_ratio": np.array(outer_tf) / context.tf,
-        "n_outer": np.array(n_outer),
+        "inner_ratio": inner_tf / tf,
+        "outer_ratio": outer_tf / tf,
+        "n_outer": np.bincount(parts, minlength=len(keys)),
     }
 
 
