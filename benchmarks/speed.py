@@ -31,15 +31,14 @@ import numpy as np
 import psutil
 
 from benchmarks.naive import naive_candidates, naive_features
+from benchmarks.peers import by_turns, of_jieba, ours, print_table
 from pipeline.artifacts import atomic_write_json, open_run
 from pipeline.data.read import iter_articles
 from pipeline.entities.candidates import CandidateSet
-from pipeline.entities.features.extract import gold_keys
-from pipeline.metric import entity_f1
 from pipeline.runtime.parallel import chunked
 from pipeline.schema import Article, Prediction
 from pipeline.submission import SubmissionWriter
-from pipeline.text import Document, match_key
+from pipeline.text import Document
 from pipeline.workflow.entity_finder import Ranking
 from pipeline.workflow.predict import CHUNK_SIZE, Heard, Predictor
 
@@ -222,26 +221,13 @@ def compare_with_naive(run: Path, articles: Sequence[Article], n: int) -> list[d
 
 
 def compare_with_jieba(run: Path, articles: Sequence[Article]) -> list[dict[str, Any]]:
-    """Score the first three names of jieba's rankers, and our answer, against gold entities."""
-    predictor = Predictor.load(run)
-    rankers: dict[str, Callable[[Article], list[str]]] = {
-        "this run": lambda article: [entity.name for entity in predictor.predict([article])[0].entities],
-        "jieba TF-IDF, top 3": lambda article: jieba.analyse.extract_tags(
-            f"{article.title}\n{article.content}", topK=3
-        ),
-        "jieba TextRank, top 3": lambda article: jieba.analyse.textrank(f"{article.title}\n{article.content}", topK=3),
+    """Answer labelled articles with the run and with jieba's extractors, by turns."""
+    rankers = {
+        "this run": ours(Predictor.load(run)),
+        "jieba TF-IDF, top 3": of_jieba(jieba.analyse.extract_tags),
+        "jieba TextRank, top 3": of_jieba(jieba.analyse.textrank),
     }
-    rows = []
-    for what, rank in rankers.items():
-        rank(articles[0])  # what is built at first use
-        watch, scores = Stopwatch(), []
-        for article in articles:
-            with watch(what):
-                found = {match_key(name) for name in rank(article)}
-            gold = gold_keys(article)
-            scores.append(entity_f1(gold, found))
-        rows.append(_row(what, len(articles), watch.seconds[what]) | {"entity_f1": round(float(np.mean(scores)), 4)})
-    return rows
+    return by_turns(rankers, articles)
 
 
 def _row(what: str, n: int, cpu_s: float) -> dict[str, Any]:
@@ -252,14 +238,6 @@ def _row(what: str, n: int, cpu_s: float) -> dict[str, Any]:
         "cpu_ms_per_article": round(cpu_s / n * 1000, 2),
         "articles_per_cpu_s": round(n / max(cpu_s, 1e-9), 1),
     }
-
-
-def print_table(rows: Sequence[dict[str, Any]]) -> None:
-    """Print rows as Markdown, each column that any of them has."""
-    columns = list(dict.fromkeys(column for row in rows for column in row))
-    print("\n| " + " | ".join(columns) + " |\n|" + " --- |" * len(columns))
-    for row in rows:
-        print("| " + " | ".join(str(row.get(column, "")) for column in columns) + " |")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

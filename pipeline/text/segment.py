@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from itertools import accumulate
 
 from pipeline.text.compiled_cut import load_compiled
 from pipeline.text.likeliest_path import LikeliestPath
-from pipeline.text.word_list import NO_WORD, WordList, jieba_words
+from pipeline.text.word_list import WordList, jieba_words
 
 _BLOCK = re.compile(r"([\u4e00-\u9fd5a-zA-Z0-9+#&._%\-]+)")
 """What may hold a word of more than one character; between blocks each character is a word (jieba's ``re_han``)."""
@@ -48,7 +47,6 @@ class Segmenter:
 
     def __init__(self, *, compiled: bool = True) -> None:
         self._list = words = jieba_words()
-        self._log_unknown = math.log(0.5) - words.log_total
         found = load_compiled(words) if compiled else None
         self.cutter = "plain" if found is None else f"rjieba-{version('rjieba')}"
         """What cuts."""
@@ -77,7 +75,7 @@ class Segmenter:
 
     def tag(self, word: str) -> str:
         """Return the dictionary's part of speech of a word, '' where it has none."""
-        return self._list.tags([word])[0]
+        return self.tags([word])[0]
 
     def tags(self, words: Iterable[str]) -> list[str]:
         """Return ``tag`` of several words."""
@@ -85,8 +83,7 @@ class Segmenter:
 
     def log_frequencies(self, words: Iterable[str]) -> list[float]:
         """Return the log relative frequency of words in jieba's corpus (0.5 occurrences where unknown)."""
-        unknown = self._log_unknown
-        return [score if score > NO_WORD else unknown for score in self._list.scores(words)]
+        return self._list.log_frequencies(words)
 
 
 def _plain(words: WordList) -> LikeliestPath:

@@ -33,6 +33,10 @@ class WordList:
         self._score_of = {count: math.log(int(count)) - log_total if int(count) else NO_WORD for count in set(counts)}
         # The last entry of each list, at -1, is that of no word.
         self._score_of[""] = NO_WORD
+        log_unknown = math.log(0.5) - log_total
+        self._frequency_of = {
+            count: score if score > NO_WORD else log_unknown for count, score in self._score_of.items()
+        }
         self._counts, self._tags = [*counts, ""], [*fields[2::3], ""]
         self.with_ascii = tuple(_MIXED.findall(listing))
         """Words that hold a Latin letter, a digit or a mark of ASCII."""
@@ -44,6 +48,11 @@ class WordList:
         """Return the log relative frequency of words, ``NO_WORD`` of what is none or was never counted."""
         row_of, counts, score_of = self._rows.get, self._counts, self._score_of
         return [score_of[counts[row_of(word, -1)]] for word in words]
+
+    def log_frequencies(self, words: Iterable[str]) -> list[float]:
+        """Return the log relative frequency of words, with 0.5 occurrences where none was counted."""
+        row_of, counts, frequency_of = self._rows.get, self._counts, self._frequency_of
+        return [frequency_of[counts[row_of(word, -1)]] for word in words]
 
     def tags(self, words: Iterable[str]) -> list[str]:
         """Return the part of speech of words, "" of what is none."""

@@ -34,6 +34,9 @@ class FakeSegmenter(Segmenter):
     def __init__(self, tags: dict[str, str]) -> None:
         self._tags = tags
 
+    def tags(self, words: Iterable[str]) -> list[str]:
+        return [self._tags.get(word, "") for word in words]
+
     def cut(self, text: str) -> Words:
         forms, starts = [], [0]
         while starts[-1] < len(text):

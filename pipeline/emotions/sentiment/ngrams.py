@@ -70,6 +70,7 @@ class NgramCounter:
             characters[:length, columns] = joined.reshape(-1, length).T
         codes = _codes(characters)
         self._columns = np.argsort(codes)
+        self._in_order = bool((np.diff(self._columns) > 0).all())
         self._known = codes[self._columns]
 
     def count(self, text: str) -> Counts:
@@ -77,9 +78,11 @@ class NgramCounter:
         codes, counts = np.unique(_all_codes(_characters(_BLANKS.sub(" ", text)), self.sizes), return_counts=True)
         places = np.minimum(np.searchsorted(self._known, codes), len(self._known) - 1)
         known = self._known[places] == codes
-        columns = self._columns[places[known]]
+        columns, counts = self._columns[places[known]], counts[known]
+        if self._in_order:  # as scikit-learn lists its terms
+            return columns, counts
         order = np.argsort(columns)
-        return columns[order], counts[known][order]
+        return columns[order], counts[order]
 
 
 def _characters(text: str) -> np.ndarray:

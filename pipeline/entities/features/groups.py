@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Set
-from functools import cache
 
 import numpy as np
 
@@ -130,7 +129,7 @@ def _suffix_rank(key: str) -> float:
 def words(context: FeatureContext) -> Columns:
     """Part of speech of the name and its neighbours, and how well segmentation agrees with it."""
     segmenter, bounds = context.segmenter, context.word_starts
-    classes = np.array(list(map(_tag_class, segmenter.tags(context.candidates.words.forms))) or [0])
+    classes = np.array([_CLASS_OF[tag] for tag in segmenter.tags(context.candidates.words.forms)] or [0])
     first = np.searchsorted(bounds, context.starts, side="right") - 1
     last = np.searchsorted(bounds, context.stops, side="left") - 1
     aligned = (bounds[first] == context.starts) & (bounds[last + 1] == context.stops)
@@ -141,7 +140,7 @@ def words(context: FeatureContext) -> Columns:
     verb = _TAG_CLASSES.index("v")
     keys = context.candidates.keys
     return {
-        "whole_tag": np.array(list(map(_tag_class, segmenter.tags(keys)))),
+        "whole_tag": np.array([_CLASS_OF[tag] for tag in segmenter.tags(keys)]),
         "first_tag": classes[first[at_first]],
         "last_tag": classes[last[at_first]],
         "n_words": (last - first + 1)[at_first],
@@ -154,7 +153,17 @@ def words(context: FeatureContext) -> Columns:
     }
 
 
-@cache
+class _TagClasses(dict[str, int]):
+    """Part of speech -> its class, filled as parts of speech are met."""
+
+    def __missing__(self, tag: str) -> int:
+        self[tag] = found = _tag_class(tag)
+        return found
+
+
+_CLASS_OF = _TagClasses()
+
+
 def _tag_class(tag: str) -> int:
     if not tag:
         return _TAG_CLASSES.index("unknown")
