@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
@@ -36,40 +37,58 @@ def _is_latin(char: str) -> bool:
 _LATIN_RUN = re.compile(r"[a-zA-Z0-9]{2,}")
 
 
+MANY_NAMES, FEW_TEXTS = 20_000, 20
+"""The automaton of so many names takes longer to build than it takes to look so many texts through without it."""
+
+
 class Matcher:
-    """All occurrences of a fixed set of normalised names, overlapping ones included."""
+    """All occurrences of a fixed set of normalised names, overlapping ones included.
+
+    An Aho-Corasick automaton finds them in one pass. That of a large dictionary takes most of a second to build: the
+    first ``FEW_TEXTS`` are looked through piece by piece in a set of the names, with the same result.
+    """
 
     def __init__(self, names: Iterable[str]) -> None:
-        self._automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
-        for name in names:
-            self._automaton.add_word(name, len(name))
-        self._is_empty = len(self._automaton) == 0
-        if not self._is_empty:
-            self._automaton.make_automaton()
+        self._names = frozenset(filter(None, names))
+        self._lengths = sorted({len(name) for name in self._names}, reverse=True)
+        self._n_texts = 0
 
     def __contains__(self, name: str) -> bool:
-        return name in self._automaton
+        return name in self._names
 
     def __len__(self) -> int:
-        return len(self._automaton)
+        return len(self._names)
+
+    @cached_property
+    def _automaton(self) -> ahocorasick.Automaton:
+        automaton = ahocorasick.Automaton(ahocorasick.STORE_INTS)
+        for name in self._names:
+            automaton.add_word(name, len(name))
+        automaton.make_automaton()
+        return automaton
 
     def find_anywhere(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the half-open span of every name in a normalised text, by its end, inside Latin runs too."""
-        if not self._is_empty:
-            for last, length in self._automaton.iter(text):
-                yield last + 1 - length, last + 1
+        self._n_texts += 1
+        if not self._names:
+            return
+        if len(self._names) >= MANY_NAMES and self._n_texts <= FEW_TEXTS:
+            for stop in range(1, len(text) + 1):
+                for length in self._lengths:
+                    if length <= stop and text[stop - length : stop] in self._names:
+                        yield stop - length, stop
+            return
+        for last, length in self._automaton.iter(text):
+            yield last + 1 - length, last + 1
 
     def find(self, text: str) -> Iterator[tuple[int, int]]:
         """Yield the half-open span of every name in a normalised text, by its end.
 
         A name that begins or ends with a Latin letter or digit does not match inside a longer Latin run.
         """
-        if self._is_empty:
-            return
         runs = (run.span() for run in _LATIN_RUN.finditer(text))  # has_word_boundaries, once for the whole text
         inside = {position for start, stop in runs for position in range(start + 1, stop)}
-        for last, length in self._automaton.iter(text):
-            start, stop = last + 1 - length, last + 1
+        for start, stop in self.find_anywhere(text):
             if start not in inside and stop not in inside:
                 yield start, stop
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.errors import DataError
+from pipeline.text import dictionary
 from pipeline.text.dictionary import (
     MAX_LINE_BYTES,
     Matcher,
@@ -164,3 +165,24 @@ def test_occurrences_are_those_of_a_matcher(names: set[str], text: str) -> None:
         rows, starts = occurrences(listed, text, anywhere=anywhere)
         found = [(start, start + len(listed[row])) for row, start in zip(rows.tolist(), starts.tolist(), strict=True)]
         assert found == list(wanted)
+
+
+@given(st.sets(st.text("松果ab1", min_size=1, max_size=3), max_size=6), st.text("松果ab1 \n", max_size=30))
+def test_few_texts_are_looked_through_with_the_same_result(names: set[str], text: str) -> None:
+    plain, patient = Matcher(names), Matcher(names)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dictionary, "MANY_NAMES", 0)
+        found = [list(patient.find(text)), list(patient.find_anywhere(text))]
+    assert "_automaton" not in vars(patient)
+    assert found == [list(plain.find(text)), list(plain.find_anywhere(text))]
+
+
+def test_the_automaton_is_built_for_many_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dictionary, "MANY_NAMES", 1)
+    monkeypatch.setattr(dictionary, "FEW_TEXTS", 2)
+    matcher = Matcher(["松果"])
+    built = []
+    for _ in range(3):
+        assert list(matcher.find("松果")) == [(0, 2)]
+        built.append("_automaton" in vars(matcher))
+    assert built == [False, False, True]
