@@ -160,6 +160,7 @@ def test_few_items_are_trained_on_in_this_process(
         given.append(workers)
         return map_chunks(*arguments, workers=1, **options)
 
+    monkeypatch.setattr(CountingTask, "is_network", False)
     monkeypatch.setattr(CountingTask, "few", few)
     monkeypatch.setattr(fold_training, "map_chunks", noting)
     bench.train(workers=2)
