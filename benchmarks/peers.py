@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import jieba
-import jieba.analyse
 import numpy as np
 
 from pipeline.artifacts import atomic_write_json, open_run
@@ -169,6 +168,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
+    import jieba.analyse  # leaves a file open, which tests do not forgive
+
     run = open_run(Path("models"), options.run)
     articles = [article for path in options.articles for article in iter_articles(path, labelled=True)]
     rankers: dict[str, Ranker] = {"this run": ours(Predictor.load(run.path))}
