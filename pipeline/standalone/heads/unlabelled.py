@@ -8,6 +8,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
 
+from pipeline.data.formats.registry import iter_objects
 from pipeline.data.formats.sentiment import (
     CATEGORY,
     TARGET,
@@ -17,7 +18,7 @@ from pipeline.data.formats.sentiment import (
     document_targets,
     marked_targets,
 )
-from pipeline.data.read import iter_json_objects, parse_article
+from pipeline.data.read import parse_article
 from pipeline.emotions.sentiment.contexts import make_target
 from pipeline.errors import DataError
 from pipeline.schema import Target
@@ -63,7 +64,7 @@ def iter_unlabelled(path: Path, *, has_targets: bool, max_context_chars: int) ->
     """Yield the rows of a file in order, one in memory at a time; the rows may differ in form.
 
     Args:
-        path: JSON lines, plain or gzip.
+        path: JSON lines, a JSON array or a table, plain or gzip.
         has_targets: whether the head was trained on rows with targets. Each row must then have ``target``, ``targets``
             or ``category`` beside its ``text``, or be an article whose ``coreEntityEmotions`` name entities. Otherwise
             its ``text`` is read and nothing else.
@@ -73,7 +74,7 @@ def iter_unlabelled(path: Path, *, has_targets: bool, max_context_chars: int) ->
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
     is_empty = True
-    for number, row in iter_json_objects(path):
+    for number, row in iter_objects(path):
         is_empty = False
         where = f"{path}:{number}"
         try:

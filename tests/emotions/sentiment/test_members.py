@@ -114,9 +114,10 @@ def test_what_would_stop_training_is_found_before(on_encoder: Config) -> None:
     for name in ("majority", "tfidf", "ian", "pair"):
         check_member(name, on_encoder)
     on_encoder.head.encoder.name = "/no/such"
-    check_member("ian", on_encoder)
-    with pytest.raises(ArtifactError, match="no such folder"):
-        check_member("pair", on_encoder)
+    check_member("text_cnn", on_encoder)
+    for name in ("ian", "pair"):
+        with pytest.raises(ArtifactError, match="no such folder"):
+            check_member(name, on_encoder)
 
 
 def test_target_is_masked_in_its_context() -> None:
@@ -228,9 +229,15 @@ def test_pair_learns_what_tells_the_emotion_in_a_fixed_number_of_epochs(on_encod
     np.testing.assert_array_equal(again.predict_proba(unseen), member.predict_proba(unseen))
 
 
-@pytest.mark.parametrize(("embedding", "stops_early"), [("random", True), ("encoder", False)])
-def test_heads_stop_early_unless_they_read_an_encoder(
-    on_encoder: Config, embedding: Literal["random", "encoder"], stops_early: bool
+@pytest.mark.parametrize(
+    ("embedding", "mode", "stops_early"),
+    [("random", "fine_tuned", True), ("encoder", "fine_tuned", False), ("encoder", "frozen", True)],
+)
+def test_heads_stop_early_unless_they_fine_tune_an_encoder(
+    on_encoder: Config,
+    embedding: Literal["random", "encoder"],
+    mode: Literal["fine_tuned", "frozen"],
+    stops_early: bool,
 ) -> None:
-    on_encoder.head.embedding = embedding
+    on_encoder.head.embedding, on_encoder.head.encoder_mode = embedding, mode
     assert build_member("ian", on_encoder).stops_early == stops_early

@@ -19,7 +19,7 @@ def read_semeval(lines: Lines) -> Iterator[Record]:
 
     Categories count where no sentence before has had a term. After the first fault nothing more is read.
     """
-    parser = XMLPullParser(("start", "end"))
+    parser: XMLPullParser[Any] = XMLPullParser(("start", "end"))
     started: list[int] = []
     has_terms = False
     for line in lines:
@@ -31,7 +31,7 @@ def read_semeval(lines: Lines) -> Iterator[Record]:
             return
         try:
             parser.feed(f"{line.text}\n")
-            events = list(parser.read_events())
+            events: list[Any] = list(parser.read_events())
         except (ParseError, ValueError) as error:
             yield Record(line.number, fault=f"not XML: {error}")
             return

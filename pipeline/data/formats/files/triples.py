@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.data.formats.files.record import Lines, Record, faulty
+from pipeline.data.lines import Line
 
 PLACE = "$T$"
 
@@ -16,7 +17,7 @@ def begins_triples(line: str) -> bool:
 
 def read_triples(lines: Lines) -> Iterator[Record]:
     """Yield ``{"text", "target", "from", "to", "polarity"}``; the polarity stays as written."""
-    held = []
+    held: list[Line] = []
     for line in lines:
         if line.fault:
             yield faulty(line)

@@ -28,8 +28,8 @@ class MaskedGRU(MaskedLSTM):
     def __init__(self, input_dim: int, hidden_dim: int, *, bidirectional: bool = False) -> None:
         super().__init__(input_dim, hidden_dim, bidirectional=bidirectional)
         # Called alike, and the states come first in what either gives.
-        self.forwards = nn.GRU(input_dim, hidden_dim, batch_first=True)  # type: ignore[assignment]
-        self.backwards = nn.GRU(input_dim, hidden_dim, batch_first=True) if bidirectional else None  # type: ignore[assignment]
+        self.forwards = nn.GRU(input_dim, hidden_dim, batch_first=True)
+        self.backwards = nn.GRU(input_dim, hidden_dim, batch_first=True) if bidirectional else None
 
 
 class FeedForward(nn.Module):
