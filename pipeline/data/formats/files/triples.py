@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pipeline.data.formats.files.record import Lines, Record, faulty
-from pipeline.data.lines import Line
+from pipeline.data.lines import TextLine
 
 PLACE = "$T$"
 
@@ -17,7 +17,7 @@ def begins_triples(line: str) -> bool:
 
 def read_triples(lines: Lines) -> Iterator[Record]:
     """Yield ``{"text", "target", "from", "to", "polarity"}``; the polarity stays as written."""
-    held: list[Line] = []
+    held: list[TextLine] = []
     for line in lines:
         if line.fault:
             yield faulty(line)
