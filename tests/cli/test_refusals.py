@@ -47,7 +47,11 @@ def test_train_refuses_bad_data(run_here: Callable[..., Done], tmp_path: Path, n
 
 
 BAD_OPTIONS = {
-    "unknown preset": (["--preset", "huge"], 2, ["unknown preset 'huge'", "best, cpu, fast, full, paper, paper-joint, tiny"]),
+    "unknown preset": (
+        ["--preset", "huge"],
+        2,
+        ["unknown preset 'huge'", "best, cpu, fast, full, paper, paper-joint, tiny"],
+    ),
     "no rows to learn from first": (["--set", "sentiment.transfer=[none.jsonl]"], 3, ["none.jsonl", "no such file"]),
     "unknown key": (["--set", "rerank.num_leafs=3"], 2, ["num_leafs", "Did you mean: 'num_leaves'"]),
     "unknown group": (["--set", "rank.num_leaves=3"], 2, ["rank.num_leaves"]),

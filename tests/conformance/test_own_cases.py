@@ -318,7 +318,7 @@ CASES: list[tuple[str, str, dict[str, Any], dict[str, Any]]] = [
         "bad rows in a file of the case",
         "cli",
         {"argv": ["audit", "a.jsonl"], "files": {"a.jsonl": [ARTICLE, {"title": "甲"}]}},
-        {"exit_code": 0, "stdout_mentions": ["a.jsonl"], "files_absent": ["b.jsonl"]},
+        {"exit_code": 3, "stdout_mentions": ["a.jsonl"], "files_absent": ["b.jsonl"]},
     ),
 ]
 

@@ -38,6 +38,10 @@ class BoostedTrees:
     Training is single-threaded: results do not depend on threads, and folds run side by side instead.
     """
 
+    _texts: list[str]
+    """Of the trees, as they were read."""
+    _scorers: list[TreeScorer]
+
     def __init__(self, config: RerankConfig, *, seed: int) -> None:
         self.config = config
         self.seed = seed

@@ -145,18 +145,19 @@ def load_comparison(
     require_fitting(names or (), kind, train)
     names = names or fitting_heads(config, has_targets=kind.has_targets)
     classifiers = [HeadClassifier(name, config, classes=files[0].classes) for name in names]  # checks the options
-    for classifier in {head_class(one.name).needs_encoder: one for one in classifiers}.values():
-        classifier.check()
     dev_rows = files[1].rows if dev else None
     rest, tested = (
         (files[0].rows, files[-1].rows) if test else cut_by_group(files[0].rows, fraction=held_out, seed=config.seed)
     )
+    classes = classes_of(files, rest)
+    for classifier in {one.reads_encoder: one for one in classifiers}.values():  # the slow part comes last
+        classifier.check()
     _warn_of_overlap([*rest, *(dev_rows or ())], tested)
     return HeadComparison(
         train=rest,
         dev=dev_rows,
         test=tested,
-        classes=classes_of(files, rest),
+        classes=classes,
         data=[DataFile.of(file.path, rows=len(file.rows)) for file in files],
         config=config,
         heads=names,

@@ -45,15 +45,17 @@ def test_the_steps_of_the_layers_one_token_at_a_time(similarity: str, cell: str,
         found = matcher.similarity(batch).item()
         if similarity == "linear":
             total = (weights["linear.weight"][0] * np.concatenate([a, b])).sum() + weights["linear.bias"][0]
-            assert found == pytest.approx(1 / (1 + math.exp(-total)), rel=1e-5)
+            assert found == pytest.approx(1 / (1 + math.exp(-total)), rel=1e-5, abs=1e-6)
             continue
         distance = {
             "exp_l1": np.abs(a - b).sum(),
             "euclidean": np.sqrt(((a - b) ** 2).sum()),
             "cosine": 1 - a @ b / max(1e-8, np.linalg.norm(a) * np.linalg.norm(b)),
         }[similarity]
-        assert found == pytest.approx(1 - distance / 2 if similarity == "cosine" else math.exp(-distance), rel=1e-5)
-        assert matcher.distance_of(matcher(batch)).item() == pytest.approx(distance, rel=1e-5)
+        assert found == pytest.approx(
+            1 - distance / 2 if similarity == "cosine" else math.exp(-distance), rel=1e-5, abs=1e-6
+        )
+        assert matcher.distance_of(matcher(batch)).item() == pytest.approx(distance, rel=1e-5, abs=1e-6)
 
 
 def test_a_linear_layer_gives_each_text_a_term_of_its_own() -> None:
