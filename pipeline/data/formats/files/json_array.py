@@ -85,7 +85,10 @@ class _Text:
             except ValueError as error:
                 if len(self._buffer) - self._at > MAX_ELEMENT_CHARS:
                     raise DataError(f"an element is longer than {MAX_ELEMENT_CHARS:,} characters") from error
-                if not all(self._more() for _ in range(wanted)):
+                n_more = 0
+                while n_more < wanted and self._more():
+                    n_more += 1
+                if not n_more:
                     parse_json(self._buffer[self._at :])
                     raise DataError("not JSON: the array has no end") from error
                 wanted *= 2  # so that decoding again and again stays linear
