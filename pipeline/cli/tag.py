@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from pipeline.cli.files import distinct_outputs
-from pipeline.cli.options import Set
+from pipeline.cli.options import Encoding, Set
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
@@ -37,15 +37,20 @@ TagNames = Annotated[
     str, typer.Option(help="What tags that are numbers stand for, from 0 on: O,B-PER,...", metavar="A,B,...")
 ]
 FormatName = Annotated[
-    Literal["auto", "entities", "tokens", "columns", "table", "text"],
-    typer.Option("--format", help="Form of the rows."),
+    str,
+    typer.Option(
+        "--format",
+        help="Format of the rows where it is not recognised: entities, tokens, columns, table, text, doccano, cluener, "
+        "labelstudio, brat, spacy.",
+        metavar="NAME",
+    ),
 ]
 
 tag = typer.Typer(
     help="""Plain tagging: named entities or parts of speech in any rows with marked spans.
 
-    Rows are JSON lines with text and entities, JSON lines with tokens and tags, CoNLL columns, or CSV with text and
-    label.
+    Rows are JSON with text and entities, JSON with tokens and tags, CoNLL columns, CSV or TSV with text and label, or
+    files of doccano, CLUENER, Label Studio, brat (a folder) and spaCy; the format and the encoding are recognised.
 
     Example: python run.py tag train --train train.jsonl --dev dev.jsonl --model models/ner --tagger lstm
     """
@@ -70,6 +75,7 @@ def train(
     tags: Tags = "",
     tag_names: TagNames = "",
     form: FormatName = "auto",
+    encoding: Encoding = None,
     tagger: Annotated[
         str | None, typer.Option(help="lstm, encoder or bert; the configured one by default.", metavar="NAME")
     ] = None,
@@ -96,7 +102,7 @@ def train(
     request = TagTraining(
         *(train_files, options, dev, ["run.py", *sys.argv[1:]]),
         labels=labels,
-        form=_form(form, tags, tag_names),
+        form=_form(form, encoding, tags, tag_names),
         start=start,
         names_tagger=bool(chosen or config) or any(item.startswith("tagger.name=") for item in overrides or ()),
     )
@@ -120,6 +126,7 @@ def predict(
         typer.Option(help="Also the attention maps of a file of one row, as .json or .svg.", metavar="FILE"),
     ] = None,
     form: FormatName = "auto",
+    encoding: Encoding = None,
     workers: Threads = 1,
 ) -> None:
     """Tag the rows of a file; labels that it holds are not looked at.
@@ -129,14 +136,11 @@ def predict(
     from tqdm import tqdm
 
     from pipeline.artifacts import atomic_writer, output_file
-    from pipeline.data.formats.tagging import RowKind, RowWriter, iter_rows, row_kind
-    from pipeline.data.read import count_rows
+    from pipeline.data.formats.tagging import RowWriter, count_lines, iter_rows
 
     distinct_outputs(output, attention, inputs=(input_file,))
-    known = _form(form)
-    # A record of a table may take several lines.
-    in_lines = (known.kind or row_kind(input_file)) not in (RowKind.TABLE, RowKind.COLUMNS)
-    total = count_rows(input_file) if in_lines else None
+    known = _form(form, encoding)
+    total = count_lines(input_file, known)
     output_file(output)
 
     from pipeline.standalone.tagging.tagger import load_tagger
@@ -168,6 +172,7 @@ def evaluate(
     tags: Tags = "",
     tag_names: TagNames = "",
     form: FormatName = "auto",
+    encoding: Encoding = None,
     workers: Threads = 1,
 ) -> None:
     """Score found spans against gold: strict precision, recall and F1, of each type and on average.
@@ -186,12 +191,12 @@ def evaluate(
     from pipeline.standalone.tagging.view import format_row, type_colours
 
     tagger = load_tagger(model, threads=workers) if model else None
-    known = _form(form, "WORD" if tagger and tagger.tags_words else tags, tag_names)
+    known = _form(form, encoding, "WORD" if tagger and tagger.tags_words else tags, tag_names)
     marked = read_rows(gold, form=known)
     if tagger:
         found = find_spans(tagger, marked)
     elif pred:
-        found = read_predicted(pred, marked, form=known)
+        found = read_predicted(pred, marked, form=_as_written(known))
     scores = score_file(marked, found)
     figures = scores.to_dict()
     say(format_scores(scores))
@@ -219,12 +224,30 @@ def evaluate(
         atomic_write_json(json_file, figures)
 
 
-def _form(kind: str, tags: str = "", tag_names: str = "") -> Form:
-    """Return what the options say of a file's form."""
-    from pipeline.data.formats.tagging import Form, RowKind
+def _form(name: str, encoding: str | None, tags: str = "", tag_names: str = "") -> Form:
+    """Return what the options say of a file's form.
 
+    Raises:
+        ConfigError: there is no such format or encoding.
+    """
+    from pipeline.data.formats.tagging import Form, format_named
+    from pipeline.text.encodings import codec_of
+
+    if name != "auto":
+        format_named(name)
+    if encoding is not None:
+        codec_of(encoding)
     names = tuple(name.strip() for name in tag_names.split(",")) if tag_names else ()
-    return Form(None if kind == "auto" else RowKind(kind), tags, names)
+    return Form(None if name == "auto" else name, encoding, tags, names)
+
+
+def _as_written(form: Form) -> Form:
+    """Return the form of predictions for rows of a form: those of annotation tools are written as rows of ours."""
+    from dataclasses import replace
+
+    from pipeline.data.formats.tagging import RowKind
+
+    return replace(form, format=form.format if form.format in set(RowKind) else None, encoding=None)
 
 
 def _write_attention(tagger: PlainTagger, rows: Path, output: Path, form: Form) -> None:

@@ -114,7 +114,7 @@ def train_tagger(request: TagTraining, folder: Path) -> tuple[PlainTagger, TagSc
             "command": list(request.command),
             "seed": request.config.seed,
             "threads": request.config.workers,
-            "data": [DataFile.of(file.path, rows=len(file.rows)).to_dict() for file in files],
+            "data": [DataFile.of(path, rows=count).to_dict() for file in files for path, count in file.parts],
             **environment(),
         }
         atomic_write_json(unfinished / SETTINGS, settings)

@@ -37,7 +37,13 @@ REFUSED = {
         2,
         ["ner is a tagger lstm, not encoder"],
     ),
-    "markup as plain text": ((*PREDICT, "--input", "array.json"), 3, ["array.json:1: this is a JSON array"]),
+    "markup as plain text": ((*PREDICT, "--input", "markup.txt"), 3, ["markup.txt:1: this is XML or HTML"]),
+    "unknown format": (
+        (*PREDICT, "--input", "dev.jsonl", "--format", "docano"),
+        2,
+        ["unknown format 'docano'", "doccano"],
+    ),
+    "unknown encoding": ((*PREDICT, "--input", "dev.jsonl", "--encoding", "utf9"), 2, ["unknown encoding 'utf9'"]),
     "attention of another kind of file": (
         (*PREDICT, "--input", "dev.jsonl", "--attention", "a.png"),
         2,
@@ -110,7 +116,7 @@ def test_bad_input_is_refused_in_one_line_and_leaves_nothing(
         "bad.jsonl": lines({"text": "青禾", "entities": [{"from": 0, "to": 9}]}),
         "unmarked.jsonl": lines({"text": "青禾", "entities": []}),
         "plain.txt": "青禾\n",
-        "array.json": "[\n" + lines(OTHER) + "]\n",
+        "markup.txt": "<?xml version='1.0'?>\n<a/>\n",
         "empty.jsonl": "\n",
     }.items():
         (tmp_path / file).write_text(content, encoding="utf-8")

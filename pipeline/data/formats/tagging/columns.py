@@ -9,8 +9,9 @@ from itertools import chain, islice
 from pathlib import Path
 
 from pipeline.data.formats.tagging.conventions import SPELLINGS
-from pipeline.data.formats.tagging.readers import decoded_lines, located
+from pipeline.data.formats.tagging.form import Form, Notes
 from pipeline.data.formats.tagging.row import RowKind, TagRow
+from pipeline.data.formats.tagging.source import decoded_lines, located
 from pipeline.data.formats.tagging.tokens import join_tokens
 from pipeline.errors import DataError
 from pipeline.text.spans import OUTSIDE
@@ -26,7 +27,7 @@ FIELDS, COMMENTS, SEPARATOR = "fields", "comments", "separator"
 _DOCUMENT = "-DOCSTART-"
 
 
-def looks_like_columns(path: Path) -> bool:
+def looks_like_columns(path: Path, encoding: str | None = None) -> bool:
     """Tell whether each of a file's first lines is a token and a tag with a letter: "赵 B-PER".
 
     Plain text of that form is hardly met; tags without letters, as parts of speech, cannot be told from words.
@@ -36,7 +37,7 @@ def looks_like_columns(path: Path) -> bool:
     """
     if path.name.lower().removesuffix(".gz").endswith(SUFFIXES):
         return True
-    whole = (line for _, line in decoded_lines(path) if line.strip() and line.endswith("\n"))
+    whole = (line for _, line in decoded_lines(path, encoding) if line.strip() and line.endswith("\n"))
     fields = [_split(line) for line in islice(whole, N_LOOKED_AT)]
     fields = [row for row in fields if not _is_comment(row, 2) and row[0] != _DOCUMENT]
     if not fields or any(len(row) != len(fields[0]) for row in fields) or len(fields[0]) < 2:
@@ -44,12 +45,14 @@ def looks_like_columns(path: Path) -> bool:
     return all(_is_spelt(row[-1]) for row in fields)
 
 
-def iter_column_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
+def iter_column_rows(path: Path, form: Form, *, labelled: bool, notes: Notes) -> Iterator[TagRow]:
     """Yield the rows of a file in columns; ``#`` lines before a row are comments and are kept.
 
     Args:
         path: blank or tab between columns.
+        form: of which the encoding matters.
         labelled: read the last column as tags; otherwise rows may have one column.
+        notes: nothing is noted.
 
     Raises:
         DataError: as ``decoded_lines``, or a line has another number of columns than the first; a file that ends
@@ -58,7 +61,7 @@ def iter_column_rows(path: Path, *, labelled: bool) -> Iterator[TagRow]:
     fields: list[list[str]] = []
     comments: list[str] = []
     separator, n_columns, first = " ", 0, 0
-    for number, line in chain(decoded_lines(path), [(0, "")]):
+    for number, line in chain(decoded_lines(path, form.encoding), [(0, "")]):
         row = _split(line)
         if not row or row[0] == _DOCUMENT:
             if fields:

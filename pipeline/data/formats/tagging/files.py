@@ -1,34 +1,27 @@
-"""Files of rows: recognising their form, reading them, and writing the same form with other spans."""
+"""Files of rows: recognising their format, reading them, and writing rows with other spans."""
 
 from __future__ import annotations
 
 import csv
 import json
 import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from pipeline.data.formats.tagging.columns import iter_column_rows, looks_like_columns, written_columns
-from pipeline.data.formats.tagging.markup import refuse_markup
+from pipeline.data.formats.tagging.columns import written_columns
+from pipeline.data.formats.tagging.form import Form, Notes
 from pipeline.data.formats.tagging.notation import Notation
-from pipeline.data.formats.tagging.readers import (
-    ENTITIES,
-    LABEL,
-    TAGS,
-    TEXT,
-    TOKENS,
-    iter_entity_rows,
-    iter_table_rows,
-    iter_text_rows,
-    iter_token_rows,
-    located,
-)
+from pipeline.data.formats.tagging.readers import ENTITIES, TAGS
+from pipeline.data.formats.tagging.registry import TagFormat, format_named, recognise
 from pipeline.data.formats.tagging.row import RowKind, TagRow
 from pipeline.data.formats.tagging.rules import choose_notation, named_notation
+from pipeline.data.formats.tagging.source import located
+from pipeline.data.formats.tagging.table import LABEL
 from pipeline.data.formats.tagging.tokens import to_characters
-from pipeline.data.read import iter_json_objects, iter_lines
+from pipeline.data.lines import count_rows, tell
 from pipeline.errors import DataError
 from pipeline.text.spans import ScoredSpan, Span
 
@@ -36,24 +29,8 @@ logger = logging.getLogger(__name__)
 
 PROBS = "probs"
 """Key of token rows that were tagged."""
-_READERS = {
-    RowKind.ENTITIES: iter_entity_rows,
-    RowKind.TOKENS: iter_token_rows,
-    RowKind.COLUMNS: iter_column_rows,
-    RowKind.TABLE: iter_table_rows,
-    RowKind.TEXT: iter_text_rows,
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """What a user says of a file's form; what is left out is recognised."""
-
-    kind: RowKind | None = None
-    tags: str = ""
-    """Name of the notation of its tags, as IOB1; spans that break its rules are then lost with a warning alone."""
-    tag_names: tuple[str, ...] = ()
-    """What tags that are whole numbers stand for, from 0 on."""
+_OVER_LINES = ("columns", "table", "brat")
+"""Formats whose rows are not one a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,52 +47,89 @@ class TagFile:
         """Every type that occurs, in order."""
         return sorted({span.label for row in self.rows for span in row.spans})
 
+    @property
+    def parts(self) -> list[tuple[Path, int]]:
+        """Every file that was read, with the number of its rows: of a folder, those of each text."""
+        if not self.path.is_dir():
+            return [(self.path, len(self.rows))]
+        return [(self.path / name, count) for name, count in Counter(row.source["file"] for row in self.rows).items()]
 
-def row_kind(path: Path) -> RowKind:
-    """Recognise the form of a file: by its name (``.csv``, ``.csv.gz``), otherwise by its first row.
+
+def count_lines(path: Path, form: Form | None = None) -> int | None:
+    """Return the number of lines where each is a row, for a progress bar; None where rows take several.
 
     Raises:
-        DataError: the file cannot be read or is empty, or its first row is JSON but none of ours.
+        ConfigError: there is no such format or encoding.
+        DataError: as ``recognise``.
     """
-    if path.name.lower().removesuffix(".gz").endswith(".csv"):
-        return RowKind.TABLE
-    found = next(((number, line) for number, line in iter_lines(path) if line is None or line.strip()), None)
-    if found is None:
-        raise _empty(path)
-    first, line = found
-    if line is not None and not line.lstrip().startswith(b"{"):
-        if looks_like_columns(path):
-            return RowKind.COLUMNS
-        refuse_markup(path, first, line)
-        return RowKind.TEXT
-    number, row = next(iter_json_objects(path))
-    if TOKENS in row:
-        return RowKind.TOKENS
-    if TEXT in row:
-        return RowKind.ENTITIES
-    raise DataError(f"{path}:{number}: has neither {TEXT} nor {TOKENS}")
+    form = form or Form()
+    name = form.format or recognise(path, form.encoding)
+    return None if name in _OVER_LINES else count_rows(path)
 
 
 def iter_rows(path: Path, *, labelled: bool = False, form: Form | None = None) -> Iterator[TagRow]:
     """Yield the rows of a file that is to be tagged; labels that it holds are not looked at.
 
     Args:
-        path: JSON lines, CSV, columns or plain text, packed by gzip or not.
+        path: a file of any of the formats, packed by gzip or not, or a folder of brat's.
         labelled: check the labels, and read those that do not depend on other rows: all but the spans of tags.
         form: what is known of the file.
 
     Raises:
+        ConfigError: there is no such format or encoding.
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
-    form = form or Form()
-    kind = form.kind or row_kind(path)
-    options = {"tag_names": form.tag_names} if kind is RowKind.TOKENS else {}
-    is_empty = True
-    for row in _READERS[kind](path, labelled=labelled, **options):
-        is_empty = False
+    opened = _Opened.of(path, form)
+    n_rows = 0
+    for row in opened.rows(labelled=labelled):
+        n_rows += 1
         yield row
-    if is_empty:
-        raise _empty(path)
+    opened.say(_counted(n_rows, "row"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A file, its format, and what there is to tell of it."""
+
+    path: Path
+    form: Form
+    format: TagFormat
+    notes: Notes
+
+    @classmethod
+    def of(cls, path: Path, form: Form | None) -> _Opened:
+        form = form or Form()
+        return cls(path, form, format_named(form.format or recognise(path, form.encoding)), Notes())
+
+    def rows(self, *, labelled: bool) -> Iterator[TagRow]:
+        is_empty = True
+        for row in self.format.read(self.path, self.form, labelled=labelled, notes=self.notes):
+            is_empty = False
+            yield row
+        if is_empty:
+            lost = _listed(self.notes.lost)
+            raise DataError(
+                f"{self.path}: holds no row: {lost}" if lost else f"{self.path}: the file is empty, it holds no row"
+            )
+
+    def say(self, what: str) -> None:
+        """Tell what rows were read as, and what was not read."""
+        settles = "" if self.form.format else " (--format settles it)"
+        if not self.format.is_ours:
+            unread = _listed(self.notes.unread)
+            tell(
+                f"{self.path}: rows are {self.format.whose}: {what}{settles}{f'; not read: {unread}' if unread else ''}"
+            )
+        if lost := _listed(self.notes.lost):
+            logger.warning("%s: left out: %s", self.path, lost)
+
+
+def _counted(count: int, name: str) -> str:
+    return f"{count} {name}" if count == 1 else f"{count} {name}s"
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
 
 
 def read_rows(
@@ -127,7 +141,7 @@ def read_rows(
     Regions with two types are told.
 
     Args:
-        path: JSON lines, CSV or columns, packed by gzip or not.
+        path: a file of any of the formats but plain text, packed by gzip or not, or a folder of brat's.
         form: what is known of the file.
         notation: of tags; None recognises it.
         keeps_rules: refuse a file of which more than one span in a hundred would be lost; not for predictions.
@@ -136,11 +150,12 @@ def read_rows(
         DataError: as ``iter_rows``, there are no labels, or see ``choose_notation``.
         ConfigError: the form names no notation.
     """
-    form = form or Form()
-    rows = list(iter_rows(path, labelled=True, form=form))
+    opened = _Opened.of(path, form)
+    form = opened.form
+    rows = list(opened.rows(labelled=True))
     if not rows[0].tokens and rows[0].kind not in (RowKind.TOKENS, RowKind.COLUMNS):
         _tell_two_types(path, rows)
-        return TagFile(path, rows, None)
+        return _told(opened, TagFile(path, rows, None))
     if notation is None:
         with located(path):
             recognised = Notation.of(tag for row in rows for tag in row.tags) if form.tags or not keeps_rules else None
@@ -152,7 +167,12 @@ def read_rows(
     if broken := [row.line for row in rows if row.unknown]:
         count = sum(len(row.unknown) for row in rows)
         logger.warning("%s: %d tags break the rules of their notation (first: line %d)", path, count, broken[0])
-    return TagFile(path, rows, notation)
+    return _told(opened, TagFile(path, rows, notation))
+
+
+def _told(opened: _Opened, file: TagFile) -> TagFile:
+    opened.say(f"{_counted(len(file.rows), 'row')}, {_counted(len(file.labels), 'type')}")
+    return file
 
 
 class RowWriter:
@@ -241,7 +261,3 @@ def _tell_two_types(path: Path, rows: Sequence[TagRow]) -> None:
             "%s: %d spans have two types (first: line %d, %s is %s); a tagger learns the first of them alone",
             *(path, len(clashes), row.line, row.text[start:stop], " and ".join(labels)),
         )
-
-
-def _empty(path: Path) -> DataError:
-    return DataError(f"{path}: the file is empty, it holds no row")

@@ -19,12 +19,9 @@ class Markup(NamedTuple):
 
 MARKUPS = (
     Markup(
-        "a JSON array", re.compile(rb"\[\s*($|[{\[\"]|\]\s*$)"), "a JSON object a line: jq -c '.[]' FILE > FILE.jsonl"
-    ),
-    Markup(
         "XML or HTML", re.compile(rb"<(\?xml|!doctype|[a-z]+[^<>]*>\s*$)", re.IGNORECASE), "plain text, or JSON lines"
     ),
-    Markup("brat annotations", re.compile(rb"[TRE]\d+\t\S+ \d+ \d+"), "JSON lines with text and entities"),
+    Markup("brat annotations", re.compile(rb"[TRE]\d+\t\S+ \d+ \d+"), "the folder of the .txt and .ann files"),
     Markup("LaTeX", re.compile(rb"\\documentclass"), "plain text, or JSON lines"),
 )
 """Tried in this order on the first line that is not blank."""

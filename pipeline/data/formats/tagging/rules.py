@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pipeline.data.formats.tagging.conventions import LETTERS
 from pipeline.data.formats.tagging.notation import PLAIN, Fit, Notation
-from pipeline.data.formats.tagging.readers import located
 from pipeline.data.formats.tagging.row import TagRow
+from pipeline.data.formats.tagging.source import located
 from pipeline.errors import ConfigError, DataError
 
 PLAIN_NAME = "WORD"

@@ -16,7 +16,7 @@ def join_tokens(tokens: Iterable[str]) -> tuple[str, tuple[Range, ...]]:
     places: list[Range] = []
     length, before = 0, ""
     for token in tokens:
-        if before and _is_of_word(before[-1]) and _is_of_word(token[0]):
+        if before and is_of_word(before[-1]) and is_of_word(token[0]):
             parts.append(" ")
             length += 1
         places.append((length, length + len(token)))
@@ -30,7 +30,7 @@ def to_characters(spans: Iterable[Span], tokens: Sequence[Range]) -> tuple[Span,
     return tuple(Span(tokens[start][0], tokens[stop - 1][1], label) for start, stop, label in spans)
 
 
-def _is_of_word(char: str) -> bool:
+def is_of_word(char: str) -> bool:
     """Tell whether a character belongs to a word written between blanks: a letter or digit that is no wide one."""
     form = unicodedata.normalize("NFKC", char)[0]  # full-width letters are Latin ones
     return form.isalnum() and unicodedata.east_asian_width(form) not in ("W", "F")

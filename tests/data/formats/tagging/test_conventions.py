@@ -201,7 +201,7 @@ def test_columns_of_plain_tags_are_told_by_the_name_of_the_file(write: Write) ->
     assert [row.tags for row in read_rows(write("a.conll", text)).rows] == [("PN", "VV"), ("PN",)]
     with pytest.raises(DataError, match="plain text"):
         read_rows(write("a.txt", text))
-    assert len(read_rows(write("b.txt", text), form=Form(kind=RowKind.COLUMNS)).rows) == 2
+    assert len(read_rows(write("b.txt", text), form=Form(format="columns")).rows) == 2
 
 
 def test_numbers_need_names(write: Write) -> None:

@@ -21,7 +21,7 @@ from pipeline.data.formats.tagging import (
     iter_rows,
     labelled_text,
     read_rows,
-    row_kind,
+    recognise,
     to_characters,
     untouched_spans,
 )
@@ -276,8 +276,8 @@ def test_a_long_cell_is_read(write: Write) -> None:
         ("a.jsonl.gz", gzip.compress(lines(TOKEN_ROW).encode(), mtime=0), RowKind.TOKENS),
     ],
 )
-def test_row_kind_goes_by_name_and_first_row(write: Write, name: str, content: str | bytes, kind: RowKind) -> None:
-    assert row_kind(write(name, content)) is kind
+def test_the_format_goes_by_name_and_first_row(write: Write, name: str, content: str | bytes, kind: RowKind) -> None:
+    assert recognise(write(name, content)) == kind
 
 
 def test_plain_text_is_a_sentence_a_line(write: Write) -> None:
