@@ -6,7 +6,7 @@ from pipeline.data.formats.tagging.notation import Notation
 from pipeline.data.formats.tagging.registry import FORMATS, format_named, recognise
 from pipeline.data.formats.tagging.row import RowKind, TagRow, labelled_text, untouched_spans
 from pipeline.data.formats.tagging.tokens import to_characters
-from pipeline.data.formats.tagging.writers import WRITERS, write_rows
+from pipeline.data.formats.tagging.writers import WRITERS, write_rows, written_rows
 
 __all__ = [
     "FORMATS",
@@ -26,4 +26,5 @@ __all__ = [
     "to_characters",
     "untouched_spans",
     "write_rows",
+    "written_rows",
 ]

@@ -94,12 +94,12 @@ def recognise(path: Path, encoding: str | None = None) -> str:
     if found is None:
         raise DataError(f"{path}: the file is empty, it holds no row")
     number, line = found
+    if looks_like_columns(path, encoding):  # before JSON: the first token may be a bracket
+        return "columns"
     if line.lstrip().startswith("{") or _ARRAY.match(line):
         return _of_json(path, encoding)
     if is_header(line):
         return "table"
-    if looks_like_columns(path, encoding):
-        return "columns"
     if name.endswith(_TABS):
         return "table"
     refuse_markup(path, number, line.encode("utf-8", "surrogatepass"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +34,33 @@ def write_rows(path: Path, rows: Iterable[TagRow], format_name: str) -> int:
         ConfigError: there is no such writer, or the path cannot be written.
         DataError: a type cannot be written in this format.
     """
+    lost, n_rows = Counter[str](), 0
+    parts = written_rows(rows, format_name, lost)
+    with atomic_writer(path) as file:
+        for part in parts:
+            file.write(part)
+            n_rows += 1
+    if told := ", ".join(f"{count} {name}" for name, count in lost.items() if count):
+        logger.warning("%s: %s", path, told)
+    return n_rows
+
+
+def written_rows(rows: Iterable[TagRow], format_name: str, lost: Counter[str]) -> Iterator[str]:
+    """Return what stands in a file for each row that the format can hold, with its line ends.
+
+    Args:
+        rows: as ``read_rows`` gives them.
+        format_name: a name of ``WRITERS``.
+        lost: counts what the format cannot hold, in words for a message.
+
+    Raises:
+        ConfigError: there is no such writer.
+        DataError: a type cannot be written in this format.
+    """
     if format_name not in WRITERS:
         raise ConfigError(f"cannot write format {format_name!r}", hint=f"these are written: {', '.join(WRITERS)}")
-    write, lost, n_rows = WRITERS[format_name], Counter[str](), 0
-    with atomic_writer(path) as file:
-        for row in rows:
-            if written := write(row, lost):
-                file.write(written)
-                n_rows += 1
-    if lost:
-        logger.warning("%s: %s", path, ", ".join(f"{count} {name}" for name, count in lost.items()))
-    return n_rows
+    write = WRITERS[format_name]
+    return (part for row in rows if (part := write(row, lost)))
 
 
 def _entities(row: TagRow, lost: Counter[str]) -> str:

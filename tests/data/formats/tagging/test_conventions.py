@@ -204,6 +204,11 @@ def test_columns_of_plain_tags_are_told_by_the_name_of_the_file(write: Write) ->
     assert len(read_rows(write("b.txt", text), form=Form(format="columns")).rows) == 2
 
 
+def test_columns_may_begin_with_a_bracket(write: Write) -> None:
+    text = "{ O\n青 B-A\n} O\n\n"
+    assert [row.spans for row in read_rows(write("a.txt", text)).rows] == [(Span(1, 2, "A"),)]
+
+
 def test_numbers_need_names(write: Write) -> None:
     path = write("a.jsonl", lines({"tokens": ["青"], "ner_tags": [7]}))
     with pytest.raises(DataError, match="ner_tags holds numbers such as 7") as caught:
