@@ -239,7 +239,12 @@ def test_few_items_are_worked_on_alone(tmp_path: Path, n_items: int, n_loaded: i
     )
     assert [value for value, _ in found] == [3 * item for item in range(n_items)]
     here = [path for path in tmp_path.iterdir() if path.name.startswith(f"{os.getpid()}-")]
-    assert (len(here), len(list(tmp_path.iterdir()))) == ((1, 1) if n_loaded == 1 else (0, 2))
+    loaded = len(list(tmp_path.iterdir()))
+    if n_loaded == 1:
+        assert (len(here), loaded) == (1, 1)
+    else:  # a worker that starts late may find nothing left to do
+        assert not here
+        assert 1 <= loaded <= n_loaded
 
 
 def test_no_more_is_read_ahead_than_settles_it() -> None:
