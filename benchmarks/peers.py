@@ -138,13 +138,13 @@ def _scores(answers: Sequence[Answer], articles: Sequence[Article]) -> dict[str,
     if not all(article.entities for article in articles):
         return {}
     gold = [{match_key(one.name): one.emotion.value for one in article.entities or ()} for article in articles]
-    n_gold = np.array([len(one) for one in gold], dtype=np.int64)
+    n_gold = np.array([len(one) for one in gold], dtype=np.float64)
     n_given = np.array([len(one) for one in answers], dtype=np.int64)
     pairs = list(zip(answers, gold, strict=True))
-    names = np.array([len(given.keys() & true.keys()) for given, true in pairs], dtype=np.int64)
+    names = np.array([len(given.keys() & true.keys()) for given, true in pairs], dtype=np.float64)
     found = {"entity_f1": round(float(article_f1(names, n_given, n_gold).mean()), 4)}
     if any(emotion for answer in answers for emotion in answer.values()):
-        both = np.array([len(given.items() & true.items()) for given, true in pairs], dtype=np.int64)
+        both = np.array([len(given.items() & true.items()) for given, true in pairs], dtype=np.float64)
         found["entity_emotion_f1"] = round(float(article_f1(both, n_given, n_gold).mean()), 4)
     return found
 
