@@ -95,7 +95,7 @@ def test_what_columns_cannot_hold_is_counted(tmp_path: Path, caplog: pytest.LogC
     given_rows = [row_of(" "), row_of("青 禾", Span(0, 3, "A"), Span(0, 1, "B")), row_of("云", tokens=((0, 1),))]
     assert write_rows(path, given_rows, "columns") == 2
     assert caplog.messages == [
-        f"{path}: 1 rows without a visible character were left out, 1 spans that overlap a longer one were left out, "
+        f"{path}: 1 spans that overlap a longer one were left out, 1 rows without a visible character were left out, "
         "1 texts whose blanks the columns do not keep"
     ]
 
