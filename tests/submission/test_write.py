@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pipeline.artifacts import safe_cell
 from pipeline.errors import ConfigError, DataError, PipelineError
 from pipeline.schema import Emotion, Entity, Mention, Prediction, news_id_fault
 from pipeline.submission import (
@@ -227,7 +228,7 @@ def test_writer_takes_any_text_and_its_csv_reads_back(names: list[str], surface:
         path, details = Path(folder) / "s.txt", Path(folder) / "d.jsonl"
         write_all(path, [prediction], details=details)
         upload = [entity.name for entity in read_submission(path)["t1"]]
-        assert read_table(path.with_suffix(".csv"))["entity"].tolist() == upload
+        assert read_table(path.with_suffix(".csv"))["entity"].tolist() == [safe_cell(name) for name in upload]
         row = json.loads(details.read_bytes().removesuffix(b"\n"))
     assert [entity["entity"] for entity in row["entities"]] == upload
     assert all(len(entity["mentions"]) == 1 for entity in row["entities"])
