@@ -254,7 +254,7 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (["--modes", "two_stage,threefold"], "mode=threefold"),
+            (["--modes", "two_stage,threefold"], "mode: Invalid value 'threefold'"),
             (["--set", "tagger.name=none"], "needs a tagger: set tagger.name"),
             (["--resume"], "--resume needs --run NAME"),
         ],
