@@ -9,7 +9,7 @@ from pipeline.artifacts.files import LONE_SURROGATE
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 """A spreadsheet computes a cell of text that begins with one of these signs; the apostrophes are ours."""
-_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?")
+_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 def safe_cell(value: Any) -> str:
