@@ -56,5 +56,5 @@ def saved_rows(path: Path) -> list:
     "override", ["head.embedding=random", "head.states_cache=kept", "head.encoder_mode=fine_tuned"]
 )
 def test_no_folder_is_made_where_none_is_wanted(override: str) -> None:
-    with kept_states(["ian", "text_cnn"], load_config(overrides=[f"head.{override}"])) as folder:
+    with kept_states(["ian", "text_cnn"], load_config(overrides=[override])) as folder:
         assert folder is None
