@@ -88,13 +88,15 @@ def write_report(
     from pipeline.artifacts import atomic_write_json
     from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles
 
+    if out is not None:
+        _keep_apart(out, gold)  # before a file of such a name is read as a table
     policy, read = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP, ReadReport()
     articles = list(islice(iter_articles(gold, labelled=True, policy=policy, report=read), limit))
     for warning in read.warnings():
         logger.warning("%s: %s", gold, warning)
     run = chosen_run(name)
     folder = run.report.parent if out is None else out
-    distinct_outputs(*(folder / name for name in ("report.json", "errors.csv", "index.html")), inputs=(gold,))
+    _keep_apart(folder, gold)
     logger.info("run: %s", run.path)
 
     from pipeline.report import build_report
@@ -126,3 +128,8 @@ def report_paths(folder: Path) -> str:
     """Name the files of a report, a line each."""
     files = {"page": "index.html", "report": "report.json", "errors": "errors.csv"}
     return "\n".join(f"{label}: {folder / name}" for label, name in files.items())
+
+
+def _keep_apart(folder: Path, gold: Path) -> None:
+    """Refuse a report that would be written over its own input."""
+    distinct_outputs(*(folder / name for name in ("report.json", "errors.csv", "index.html")), inputs=(gold,))

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from pipeline.artifacts import RunFolder
-from tests.support.command_line import RUN_PY
 from tests.support.paths import ROOT
 from tests.support.processes import children_of, is_running
 
@@ -21,10 +20,22 @@ START_S = 240
 END_S = 30
 """Until everything is gone. A worker notices within a moment; what it is doing takes none of that."""
 SLOW_TREES = ("rerank.n_estimators=60000", "rerank.num_leaves=31", "sentiment.members=[tfidf]")
+IN_WORKERS = """
+import sys
+sys.path.insert(0, {root!r})
+from pipeline.entities.rerank import stage
+from pipeline.cli import main
+stage._TreesTask.few = 0
+if __name__ == "__main__":
+    raise SystemExit(main())
+"""
+"""A training that takes workers for its trees, however few the articles."""
 SLOW_TFIDF = """
 import sys, time
 sys.path.insert(0, {root!r})
 from pipeline.emotions.sentiment import tfidf
+from pipeline.emotions.sentiment.training import MemberTraining
+MemberTraining.few = 0
 if __name__ != "__main__":  # in a worker
     tfidf.Tfidf.fit = lambda *_, **__: time.sleep(600)
 from pipeline.cli import main
@@ -46,17 +57,15 @@ def tfidf_begun(run: RunFolder) -> bool:
 @pytest.mark.parametrize(
     ("script", "options", "begun"),
     [
-        pytest.param(None, SLOW_TREES, folds_begun, id="reranker"),
+        pytest.param(IN_WORKERS, SLOW_TREES, folds_begun, id="reranker"),
         pytest.param(SLOW_TFIDF, ("sentiment.members=[tfidf]",), tfidf_begun, id="n-grams"),
     ],
 )
 def test_no_worker_outlives_a_killed_training(
-    tiny_data: Path, tmp_path: Path, script: str | None, options: tuple[str, ...], begun: Callable[[RunFolder], bool]
+    tiny_data: Path, tmp_path: Path, script: str, options: tuple[str, ...], begun: Callable[[RunFolder], bool]
 ) -> None:
-    program = RUN_PY
-    if script is not None:
-        program = tmp_path / "slow.py"
-        program.write_text(script.format(root=str(ROOT)))
+    program = tmp_path / "slow.py"
+    program.write_text(script.format(root=str(ROOT)))
     overrides = [part for option in ("workers=2", *options) for part in ("--set", option)]
     command = [sys.executable, program, "train", "--preset", "tiny", "--run", "killed", *overrides]
     # As ``train 2>&1 | cat``: cat ends when nobody holds the other end any more.
