@@ -20,9 +20,12 @@ from typer.main import get_command
 
 from pipeline import __version__
 from pipeline.artifacts import inputs_kept
-from pipeline.cli.commands import audit, check, demo, evaluate, train
+from pipeline.cli.audit import audit
+from pipeline.cli.check import check
 from pipeline.cli.compare import compare
 from pipeline.cli.convert import convert
+from pipeline.cli.demo import demo
+from pipeline.cli.evaluate import evaluate
 from pipeline.cli.explain import explain
 from pipeline.cli.heads import heads
 from pipeline.cli.match import match
@@ -31,6 +34,7 @@ from pipeline.cli.program import as_started, program_name
 from pipeline.cli.report import report
 from pipeline.cli.say import EscapingFormatter, escaped
 from pipeline.cli.tag import tag
+from pipeline.cli.train import train
 from pipeline.cli.tune import tune
 from pipeline.errors import ConfigError, PipelineError
 from pipeline.runtime.processes import end_if_launched, follow, is_main, joined, n_processes

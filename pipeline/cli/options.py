@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -58,3 +59,9 @@ def reading_of(
     if encoding is not None:
         codec_of(encoding)
     return Reading(file_format, encoding, parse_columns(columns), parse_label_map(labels))
+
+
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", help="Also write every figure as JSON; - prints JSON in place of the text.", metavar="FILE"),
+]

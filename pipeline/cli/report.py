@@ -12,7 +12,7 @@ import typer
 
 from pipeline.cli.files import chosen_run, distinct_outputs
 from pipeline.cli.options import Limit, RunName, SkipBadRows, Workers
-from pipeline.cli.say import say
+from pipeline.cli.say import say, warn_of_rows
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -92,8 +92,7 @@ def write_report(
         _keep_apart(out, gold)  # before a file of such a name is read as a table
     policy, read = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP, ReadReport()
     articles = list(islice(iter_articles(gold, labelled=True, policy=policy, report=read), limit))
-    for warning in read.warnings():
-        logger.warning("%s: %s", gold, warning)
+    warn_of_rows(gold, read)
     run = chosen_run(name)
     folder = run.report.parent if out is None else out
     _keep_apart(folder, gold)

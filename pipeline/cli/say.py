@@ -5,9 +5,14 @@ from __future__ import annotations
 import logging
 import unicodedata
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from pipeline.data.read import ReadReport
+
+logger = logging.getLogger("pipeline.cli")
 
 _ACTIVE = frozenset({"Cc", "Cf", "Zl", "Zp", "Cs"})
 """Categories of characters that show nothing, or that a terminal obeys: escapes, marks that turn the line around."""
@@ -57,3 +62,10 @@ def _is_active(char: str) -> bool:
 
 def _escape(char: str) -> str:
     return char.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def warn_of_rows(path: Path, report: ReadReport, consequence: str = "") -> None:
+    """Tell what reading a file found; ``consequence`` says what follows from newsIds that occur again."""
+    repeated = report.repeats.warning(consequence) if report.repeats else None
+    for warning in (*report.warnings(), *([repeated] if repeated else [])):
+        logger.warning("%s: %s", path, warning)

@@ -36,6 +36,7 @@ def test_convert_makes_rows_of_ours(run_here: Callable[..., Done], tmp_path: Pat
     assert [sorted(row) for row in rows] == [["content", "newsId", "title"]] * 2
     done = run_here("convert", INPUTS / "sent_neu.jsonl", "rows.csv", "--to", "targets", "--csv-bom")
     assert done.code == 0
+    assert "labels: NEG -> NEG (30), NEU -> NORM (30), POS -> POS (30)" in done.err
     assert (tmp_path / "rows.csv").read_bytes().startswith(b"\xef\xbb\xbftext,target,from,to")
     same = run_here("convert", "rows.csv", "rows.csv", "--to", "targets")
     assert (same.code, same.message) == (2, "rows.csv: would overwrite rows.csv")

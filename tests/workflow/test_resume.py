@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import shutil
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pipeline.artifacts import RunFolder, read_json
-from pipeline.cli import main
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.workflow.begun import Begun, stored_config
 from pipeline.workflow.run_config import load_run_config
 from tests.support.command_line import Cli, Done, TinyRun
-
-
-@pytest.fixture
-def here(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Iterator[Callable[..., Done]]:
-    """Run a command in this process, in the temporary folder."""
-    root, package = logging.getLogger(), logging.getLogger("pipeline")
-    handlers, level, on_term = list(root.handlers), package.level, signal.getsignal(signal.SIGTERM)
-    monkeypatch.chdir(tmp_path)
-    yield lambda *arguments: Done(main([*map(str, arguments)]), *capsys.readouterr())
-    root.handlers[:] = handlers
-    package.setLevel(level)
-    signal.signal(signal.SIGTERM, on_term)
 
 
 @pytest.fixture
@@ -78,9 +61,11 @@ def test_what_a_run_was_begun_with_is_kept(run: RunFolder, tiny_data: Path) -> N
     ],
     ids=["option", "preset", "limit", "bad rows", "dry run"],
 )
-def test_other_options_are_refused(here: Callable[..., Done], run: RunFolder, options: list[str], message: str) -> None:
+def test_other_options_are_refused(
+    run_here: Callable[..., Done], run: RunFolder, options: list[str], message: str
+) -> None:
     before = contents(run.path)
-    done = here("train", "--run", "first", "--resume", *options)
+    done = run_here("train", "--run", "first", "--resume", *options)
     assert done.code == 2
     assert message in done.message
     assert contents(run.path) == before
@@ -116,12 +101,12 @@ def test_a_damaged_request_is_told(run: RunFolder, content: str, message: str) -
         Begun.load(run)
 
 
-def test_a_run_that_does_not_say_or_is_not_there(here: Callable[..., Done], run: RunFolder) -> None:
+def test_a_run_that_does_not_say_or_is_not_there(run_here: Callable[..., Done], run: RunFolder) -> None:
     run.request.unlink()
-    done = here("train", "--run", "first", "--resume")
+    done = run_here("train", "--run", "first", "--resume")
     assert (done.code, done.message) == (4, "models/first: does not say what it was begun with")
     assert run.manifest.is_file()
-    done = here("train", "--run", "second", "--resume")
+    done = run_here("train", "--run", "second", "--resume")
     assert (done.code, done.message) == (4, "models/second: no such run folder")
     assert not (run.path.parent / "second").exists()
 
@@ -146,7 +131,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_a_command_that_fails_leaves_everything_as_it_was(
-    here: Callable[..., Done], run: RunFolder, tiny_data: Path, tmp_path: Path, name: str
+    run_here: Callable[..., Done], run: RunFolder, tiny_data: Path, tmp_path: Path, name: str
 ) -> None:
     options, message = BAD[name]
     (tmp_path / "bad.jsonl").write_text('{"title": 3}\n')
@@ -155,7 +140,7 @@ def test_a_command_that_fails_leaves_everything_as_it_was(
     common = ("train", "--preset", "tiny", "--train", tiny_data / "train.jsonl", *options)
     before = contents(tmp_path)
     for arguments in (["--run", "new"], ["--run", "new", "--dry-run"], ["--run", "first", "--resume"]):
-        done = here(*common, *arguments)
+        done = run_here(*common, *arguments)
         assert done.code in (2, 3, 4), done.err
         assert message in done.message
         assert contents(tmp_path) == before

@@ -1,4 +1,4 @@
-"""Rows of two texts with or without a label: JSON lines, or a table with a header (CSV, TSV), packed by gzip or not."""
+"""Rows of two texts with or without a label: JSON, or a table with a header (CSV, TSV), packed by gzip or not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
 
-from pipeline.data.read import MAX_LINE_BYTES, iter_json_objects, iter_lines
+from pipeline.artifacts import safe_cell
+from pipeline.data.formats.registry import iter_objects
+from pipeline.data.lines import iter_text
 from pipeline.errors import DataError
 
 TEXT_KEYS = (
@@ -47,7 +49,7 @@ class PairRow:
 
 
 def table_separator(path: Path) -> str | None:
-    """Return the separator of a table, by the file's name; None for JSON lines."""
+    """Return the separator of a table, by the file's name; None for JSON, which is written as lines."""
     name = path.name.lower().removesuffix(".gz")
     return {".csv": ",", ".tsv": "\t"}.get(name[-4:])
 
@@ -56,14 +58,13 @@ def iter_pairs(path: Path, *, labelled: bool) -> Iterator[PairRow]:
     """Yield the rows of a file.
 
     Args:
-        path: ``.csv`` or ``.tsv`` (in which quotes mean nothing), also packed (``.gz``); anything else is JSON lines.
+        path: JSON lines, a JSON array or a table, also packed (``.gz``); quotes mean nothing in a ``.tsv``.
         labelled: demand labels; False does not look at them.
 
     Raises:
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
-    separator = table_separator(path)
-    rows = iter_json_objects(path) if separator is None else _table_rows(path, separator)
+    rows = _quoteless_rows(path) if table_separator(path) == "\t" else iter_objects(path)
     is_empty = True
     for number, row in rows:
         is_empty = False
@@ -106,7 +107,7 @@ class PairWriter:
             return "\t".join(cells) + "\n"
         # All is quoted, so that a carriage return inside a text survives.
         file = io.StringIO(newline="")
-        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow(cells)
+        csv.writer(file, quoting=csv.QUOTE_ALL, lineterminator="\n").writerow([safe_cell(cell) for cell in cells])
         return file.getvalue()
 
 
@@ -137,43 +138,20 @@ def _label(by_name: Mapping[str, Any], row: Mapping[str, Any]) -> float:
     return number
 
 
-def _table_rows(path: Path, separator: str) -> Iterator[tuple[int, dict[str, str]]]:
+def _quoteless_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield the rows of a table with tabs in which quotes mean nothing: public sets of pairs quote no cell."""
     columns: list[str] = []
-    for number, cells in _tsv_cells(path) if separator == "\t" else _csv_cells(path):
+    for line in iter_text(path):
+        if line.fault:
+            raise DataError(f"{path}:{line.number}: {line.fault}", hint=line.hint)
+        if not line.text.strip():
+            continue
+        cells = line.text.removesuffix("\r").split("\t")
         if not columns:
             columns = cells
             if len(set(columns)) < len(columns):
-                raise DataError(f"{path}:{number}: a column occurs twice: {', '.join(columns)}")
+                raise DataError(f"{path}:{line.number}: a column occurs twice: {', '.join(columns)}")
         elif len(cells) != len(columns):
-            raise DataError(f"{path}:{number}: {len(cells)} columns, the header has {len(columns)}")
+            raise DataError(f"{path}:{line.number}: {len(cells)} columns, the header has {len(columns)}")
         else:
-            yield number, dict(zip(columns, cells, strict=True))
-
-
-def _tsv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    for number, line in _decoded_lines(path):
-        if line.strip():
-            yield number, line.rstrip("\r\n").split("\t")
-
-
-def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    csv.field_size_limit(MAX_LINE_BYTES)  # of the whole process: its default cuts off at 128 KiB
-    records = csv.reader((line for _, line in _decoded_lines(path)), strict=True)
-    number = 1
-    try:
-        for cells in records:
-            if cells:
-                yield number, cells
-            number = records.line_num + 1
-    except csv.Error as error:
-        raise DataError(f"{path}:{number}: not CSV: {error}") from error
-
-
-def _decoded_lines(path: Path) -> Iterator[tuple[int, str]]:
-    for number, line in iter_lines(path):
-        if line is None:
-            raise DataError(f"{path}:{number}: the line is longer than {MAX_LINE_BYTES:,} bytes")
-        try:
-            yield number, line.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise DataError(f"{path}:{number}: not UTF-8: byte {error.start + 1} of the line") from error
+            yield line.number, dict(zip(columns, cells, strict=True))

@@ -18,7 +18,8 @@ from pipeline.data.formats.files.tables import begins_table, read_csv, read_tsv
 from pipeline.data.formats.files.triples import begins_triples, read_triples
 from pipeline.data.lines import TextLine, iter_text, tell
 from pipeline.data.reading import Reading
-from pipeline.errors import ConfigError, DataError
+from pipeline.errors import DataError
+from pipeline.registry import unknown_name
 
 JSON_LINES = "jsonl"
 FORMATS: dict[str, Format] = {
@@ -41,7 +42,7 @@ def format_named(name: str) -> Format:
         ConfigError: there is none of that name.
     """
     if name not in FORMATS:
-        raise ConfigError(f"unknown format {name!r}", hint=f"the formats are {', '.join(FORMATS)}")
+        raise unknown_name("format", name, FORMATS)
     return FORMATS[name]
 
 

@@ -12,7 +12,6 @@ from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.encoding import EncodedArticle, TokenReader, TrainingPairs, article_batches
 from pipeline.entities.relevance.estimator import MatcherModel
 from pipeline.entities.relevance.pairs import ArticlePairs
-from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.runtime.processes import together
 
 PREDICT_BATCH = 256
@@ -23,21 +22,11 @@ class RelevanceModel:
     """One registered matcher, trained for a fixed number of epochs.
 
     Args:
-        config: options; ``name`` says which matcher.
-        seed: of the first weights, of the negatives and of training.
-        log: gets a JSON line per epoch.
-        stopwords: tokens that are not read, as from ``read_stopwords``.
+        matcher: the model; its seed is also that of the negatives.
     """
 
-    def __init__(
-        self,
-        config: RelevanceConfig,
-        *,
-        seed: int = 0,
-        log: JsonLinesLog | None = None,
-        stopwords: Sequence[str] = (),
-    ) -> None:
-        self.matcher = MatcherModel(config, seed=seed, log=log, stopwords=stopwords)
+    def __init__(self, matcher: MatcherModel) -> None:
+        self.matcher = matcher
 
     @together
     def fit(self, articles: Sequence[ArticlePairs]) -> Self:
@@ -76,6 +65,4 @@ class RelevanceModel:
         Raises:
             ArtifactError: a file is missing or damaged, or another matcher, tokens or sizes were trained.
         """
-        model = cls(config)
-        model.matcher = MatcherModel.load(folder, config)
-        return model
+        return cls(MatcherModel.load(folder, config))

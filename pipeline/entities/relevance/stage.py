@@ -131,10 +131,12 @@ class _RelevanceTask(FoldTask[ArticlePairs, "RelevanceModel", np.ndarray]):
         return chosen
 
     def fit(self, items: list[ArticlePairs], fold: int | None) -> RelevanceModel:
+        from pipeline.entities.relevance.estimator import MatcherModel
         from pipeline.entities.relevance.model import RelevanceModel
 
         seed, log = self.seed_of(fold), self.epochs_of(fold)
-        return RelevanceModel(self.config, seed=seed, log=log, stopwords=self.stopwords).fit(items)
+        matcher = MatcherModel(self.config, seed=seed, log=log, stopwords=self.stopwords)
+        return RelevanceModel(matcher).fit(items)
 
     def predict(self, model: RelevanceModel, items: list[ArticlePairs]) -> list[Any]:
         return [scores.tolist() for scores in model.predict(items)]

@@ -32,7 +32,7 @@ class BertTagger(Tagger):
         scheme: the tags.
         config: output layer, dropout, frozen layers.
 
-    While it learns, frozen layers are run without dropout.
+    Without ``tagger.frozen_dropout``, frozen layers are run once a window while the others learn.
     """
 
     tokeniser = PieceTokeniser
@@ -41,7 +41,7 @@ class BertTagger(Tagger):
         super().__init__(encoder.config.hidden_size, scheme, config)
         self.encoder = encoder
         freeze_lowest(encoder, config.freeze_layers, option="tagger.freeze_layers")
-        self.halves = Halves.of(encoder, config.freeze_layers)
+        self.halves = None if config.frozen_dropout else Halves.of(encoder, config.freeze_layers)
         self.lower_states: StateCache | None = None
 
     @classmethod

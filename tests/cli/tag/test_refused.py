@@ -41,7 +41,7 @@ REFUSED = {
     "unknown format": (
         (*PREDICT, "--input", "dev.jsonl", "--format", "docano"),
         2,
-        ["unknown format 'docano'"],
+        ["unknown format 'docano'", "doccano"],
     ),
     "unknown encoding": ((*PREDICT, "--input", "dev.jsonl", "--encoding", "utf9"), 2, ["unknown encoding 'utf9'"]),
     "attention of another kind of file": (

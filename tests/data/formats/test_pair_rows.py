@@ -88,3 +88,11 @@ def test_what_is_written_reads_back_with_two_more_columns(form: str, tmp_path: P
         added = {key: float(value) for key, value in after.source.items() if key not in before.source}
         assert added == {"match_score": 0.25, "predicted": 1.0}
         assert {key: after.source[key] for key in before.source} == before.source
+
+
+def test_arrays_and_other_encodings_are_read_as_everywhere(tmp_path: Path) -> None:
+    array, table = tmp_path / "a.json", tmp_path / "a.csv"
+    array.write_text('[{"text_a": "甲", "text_b": "乙",\n "label": 1}]', encoding="utf-8")
+    table.write_bytes("text_a,text_b,label\n松果手机很好,松果手机不错,1\n".encode("gb18030"))
+    assert [(row.left, row.right, row.label) for row in read_pairs(array)] == [("甲", "乙", 1.0)]
+    assert [row.left for row in read_pairs(table)] == ["松果手机很好"]

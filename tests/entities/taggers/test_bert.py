@@ -49,7 +49,7 @@ def test_frozen_layers_stay_as_they_are_and_the_others_move(tiny_tagger: Options
 
 
 def test_kept_states_of_frozen_layers_change_nothing_but_the_last_bits(tiny_tagger: Options, tmp_path: Path) -> None:
-    config = tiny_tagger("bert", freeze_layers=1, epochs=2)
+    config = tiny_tagger("bert", freeze_layers=1, epochs=2, frozen_dropout=False)
     texts = [LabelledText("青禾科技上市", (Span(0, 4),)), LabelledText("云杉汽车新款,很好", (Span(0, 4),))]
     anew = TaggerModel(config).fit(texts)
     kept = TaggerModel(config).fit(texts, states=tmp_path)
@@ -77,3 +77,12 @@ def test_a_saved_tagger_needs_its_encoder_no_more(tiny_tagger: Options, tmp_path
     model.save(tmp_path / "tagger")
     text = [LabelledText("青禾科技很好")]
     assert TaggerModel.load(tmp_path / "tagger").predict(text) == model.predict(text)
+
+
+def test_frozen_layers_keep_their_dropout_unless_told_otherwise(tiny_tagger: Options, tmp_path: Path) -> None:
+    config = tiny_tagger("bert", freeze_layers=1, epochs=1)
+    assert config.frozen_dropout
+    TaggerModel(config).fit([LabelledText("青禾科技", (Span(0, 4),))], states=tmp_path)
+    assert not list(tmp_path.iterdir())
+    assert create(config).halves is None
+    assert create(replace(config, frozen_dropout=False)).halves is not None

@@ -29,7 +29,8 @@ from pipeline.data.formats.tagging.readers import (
 from pipeline.data.formats.tagging.source import decoded_lines, iter_values
 from pipeline.data.formats.tagging.spacy_json import is_spacy, parse_spacy
 from pipeline.data.formats.tagging.table import is_header, iter_table_rows
-from pipeline.errors import ConfigError, DataError
+from pipeline.errors import DataError
+from pipeline.registry import unknown_name
 
 N_LOOKED_AT = 50
 """Rows of JSON by which their format is told: the first may have no span."""
@@ -74,7 +75,7 @@ def format_named(name: str) -> TagFormat:
         ConfigError: there is none of that name.
     """
     if name not in FORMATS:
-        raise ConfigError(f"unknown format {name!r}", hint=f"the formats are {', '.join(FORMATS)}")
+        raise unknown_name("format", name, FORMATS)
     return FORMATS[name]
 
 

@@ -8,8 +8,7 @@ from torch import Tensor, nn
 from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.matchers.base import Matcher, PairBatch, Side
 from pipeline.entities.relevance.matchers.measures import MEASURES
-from pipeline.entities.relevance.matchers.recurrent import recurrent
-from pipeline.nn.layers import MaskedLSTM
+from pipeline.nn.layers import MaskedRNN
 
 FORGET_BIAS = 2.5
 INITIAL_STD = 0.1
@@ -69,17 +68,17 @@ class MaLSTM(Matcher):
         """Return the distance of the two encodings from the logit that it gave."""
         return super().distance_of(logits) if self.measure is None else self.measure.of_logit(logits)
 
-    def _last_state(self, side: Side, lower: MaskedLSTM, upper: MaskedLSTM | None) -> Tensor:
+    def _last_state(self, side: Side, lower: MaskedRNN, upper: MaskedRNN | None) -> Tensor:
         states, final = lower(self.embed(side), side.mask)
         if upper is not None:
             _, final = upper(states, side.mask)
         return final
 
 
-def _layer(config: RelevanceConfig, input_dim: int) -> MaskedLSTM:
+def _layer(config: RelevanceConfig, input_dim: int) -> MaskedRNN:
     """Build a recurrent layer with the paper's first weights; a GRU has no forget gate to open."""
     hidden, cell = config.hidden_dim, config.malstm.cell
-    layer = recurrent(cell, input_dim, hidden)
+    layer = MaskedRNN(input_dim, hidden, cell=cell)
     with torch.no_grad():
         for name, parameter in layer.named_parameters():
             if "weight" in name:

@@ -10,8 +10,8 @@ from torch.nn import functional
 
 from pipeline.config import RelevanceConfig
 from pipeline.entities.relevance.matchers.base import Matcher, PairBatch
-from pipeline.entities.relevance.matchers.recurrent import Cell, FeedForward, recurrent
-from pipeline.nn.layers import MaskedLSTM, masked_max, masked_mean
+from pipeline.entities.relevance.matchers.feed_forward import FeedForward
+from pipeline.nn.layers import Cell, MaskedRNN, masked_max, masked_mean
 
 
 class SoftAlign(Matcher):
@@ -75,14 +75,14 @@ class SoftAlign(Matcher):
         return [pool(composed, mask) for pool in POOLINGS[self.pooling]]
 
 
-def _reader(kind: str, cell: Cell, input_dim: int, hidden_dim: int) -> MaskedLSTM | FeedForward:
+def _reader(kind: str, cell: Cell, input_dim: int, hidden_dim: int) -> MaskedRNN | FeedForward:
     """Build what reads a text; either kind gives states of twice ``hidden_dim``."""
     if kind == "recurrent":
-        return recurrent(cell, input_dim, hidden_dim, bidirectional=True)
+        return MaskedRNN(input_dim, hidden_dim, cell=cell, bidirectional=True)
     return FeedForward(input_dim, 2 * hidden_dim)
 
 
-def _read(reader: MaskedLSTM | FeedForward, inputs: Tensor, mask: Tensor) -> Tensor:
+def _read(reader: MaskedRNN | FeedForward, inputs: Tensor, mask: Tensor) -> Tensor:
     states: Tensor = reader(inputs, mask) if isinstance(reader, FeedForward) else reader(inputs, mask)[0]
     return states
 
