@@ -29,6 +29,8 @@ class TreeScorer:
         ValueError: LightGBM cannot read it.
     """
 
+    _handle = ctypes.c_void_p()
+
     def __init__(self, text: str) -> None:
         self._library = _library()
         self._handle = ctypes.c_void_p()
