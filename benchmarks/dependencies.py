@@ -17,7 +17,10 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 
 LICENCE = "License :: "
-FILES = ("requirements.txt", "requirements-cluster.txt", "requirements-tune.txt", "requirements-dev.txt")
+FILES = (
+    *("requirements.txt", "requirements-cluster.txt", "requirements-engine.txt", "requirements-tune.txt"),
+    "requirements-dev.txt",
+)
 """In this order: what an earlier file leads to is not repeated under a later one."""
 
 

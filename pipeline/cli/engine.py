@@ -1,4 +1,4 @@
-"""What runs the work over articles: processes of this machine, or Ray."""
+"""What runs the work over articles: processes of this machine, or Ray; and what runs an encoder in each."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import logging
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -31,6 +31,7 @@ CONVERT = "python run.py convert IN OUT"
 """Makes rows of ours of a file that a command does not take options for."""
 
 if TYPE_CHECKING:
+    from pipeline.config import EncoderEngine
     from pipeline.data.read import Reading
 
 logger = logging.getLogger("pipeline.cli")
@@ -69,6 +70,10 @@ def predict(
     file_format: FileFormat = None,
     encoding: Encoding = None,
     columns: Columns = None,
+    encoder_engine: Annotated[
+        Literal["auto", "openvino", "torch"] | None,
+        typer.Option(help="What runs the tagger's encoder; by default what the run says (engine.encoder)."),
+    ] = None,
 ) -> None:
     """Write a submission for a file of articles.
 
@@ -83,6 +88,10 @@ def predict(
     Example: python run.py predict --run first --engine ray --input articles/ --output answers/ --join first.txt
     """
     reading = reading_of(file_format, encoding, columns)
+    if encoder_engine == "openvino":
+        from pipeline.nn.openvino_engine import may_convert
+
+        may_convert(encoder_engine)  # better now than in a worker
     if engine is Engine.RAY and inputs and (len(inputs) > 1 or _is_partitioned(inputs[0])):
         if details:
             raise ConfigError(f"--details {details}: the answers to parts hold the details", hint="leave it out")
@@ -112,6 +121,7 @@ def predict(
         force=force,
         reading=reading,
         csv_bom=csv_bom,
+        encoder_engine=encoder_engine,
     )
     say(str(written))
 
@@ -131,6 +141,7 @@ def write_predictions(
     force: bool = False,
     reading: Reading | None = None,
     csv_bom: bool = False,
+    encoder_engine: EncoderEngine | None = None,
 ) -> Path:
     """Answer the articles of a file as ``predict`` does, and return the upload file."""
     from itertools import islice
@@ -161,7 +172,8 @@ def write_predictions(
     from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
     from pipeline.workflow.run_config import load_run_config
 
-    how = [] if reading in (None, Reading()) else [reading.to_dict()]
+    how: list[object] = [] if reading in (None, Reading()) else [reading.to_dict()]
+    how += [encoder_engine] if encoder_engine else []
     key = stage_key(__version__, digest, origin.manifest, limit, skip_bad_rows, *how)
     about = {
         "run": f"{run.name} {origin.manifest[:12]}",
@@ -179,7 +191,9 @@ def write_predictions(
         for prediction in journal.done():
             writer.write(prediction)
         rest = islice(articles, journal.n_done, None)
-        predictions = predict_stream(run, rest, workers=workers, chunk_map=chunk_map, strict=strict)
+        predictions = predict_stream(
+            run, rest, workers=workers, chunk_map=chunk_map, strict=strict, encoder_engine=encoder_engine
+        )
         bar = tqdm(predictions, total=total, initial=journal.n_done, desc="predict", unit="article", disable=None)
         for prediction in bar:
             journal.note(prediction)

@@ -18,7 +18,7 @@ from pipeline.config.ranking import (
     SoftAlignConfig,
 )
 from pipeline.config.taggers import JointConfig, TaggerConfig
-from pipeline.config.training import MAX_POSITIONS, EncoderConfig, TrainingConfig
+from pipeline.config.training import MAX_POSITIONS, EncoderConfig, EncoderEngine, EngineConfig, TrainingConfig
 
 __all__ = [
     "DEFAULT_PRESET",
@@ -28,6 +28,8 @@ __all__ = [
     "Config",
     "CrossConfig",
     "EncoderConfig",
+    "EncoderEngine",
+    "EngineConfig",
     "HeadConfig",
     "JointConfig",
     "MaLSTMConfig",

@@ -21,7 +21,7 @@ from pipeline.config.old_values import renew
 from pipeline.config.ranking import CandidateConfig, CrossConfig, RelevanceConfig, RerankConfig
 from pipeline.config.sources import read_file, read_override, refuse_resolvers
 from pipeline.config.taggers import JointConfig, TaggerConfig
-from pipeline.config.training import TrainingConfig
+from pipeline.config.training import EngineConfig, TrainingConfig
 from pipeline.errors import ConfigError
 
 PRESET_DIR = Path(__file__).resolve().parent / "presets"
@@ -48,6 +48,7 @@ class Config:
     sentiment: SentimentConfig = field(default_factory=SentimentConfig)
     head: HeadConfig = field(default_factory=HeadConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
+    engine: EngineConfig = field(default_factory=EngineConfig)
 
     def __post_init__(self) -> None:
         check_ranges("", self)

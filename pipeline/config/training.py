@@ -59,3 +59,15 @@ class EncoderConfig:
     def __post_init__(self) -> None:
         check_ranges("encoder", self)
         require(bool(self.name), "encoder.name must name an encoder")
+
+
+EncoderEngine = Literal["auto", "openvino", "torch"]
+
+
+@dataclass
+class EngineConfig:
+    """What runs a network that is trained."""
+
+    encoder: EncoderEngine = "auto"
+    """Runs the tagger on an encoder in prediction. A run is converted for OpenVINO when it is trained, where that is
+    installed, and needs no torch then; ``auto`` takes it unless there is a GPU."""

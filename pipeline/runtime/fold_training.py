@@ -36,6 +36,8 @@ class Savable(Protocol):
 Item = TypeVar("Item")
 Model = TypeVar("Model", bound=Savable)
 Result = TypeVar("Result")
+Reader = TypeVar("Reader")
+"""What a saved model is read as, to predict: the model, or as much of it as that takes."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class FoldTask(ABC, Generic[Item, Model, Result]):
         """Return the result that was written as this value; a ValueError or TypeError means that it is damaged."""
 
 
-class FoldStage(ABC, Generic[Item, Model, Result]):
+class FoldStage(ABC, Generic[Item, Reader, Result]):
     """A stage of one model per fold and one on all items, which predicts.
 
     Each training runs on one thread, in one of several processes, and is not repeated once it is done: see
@@ -119,10 +121,10 @@ class FoldStage(ABC, Generic[Item, Model, Result]):
     """
 
     oof_: list[Result]
-    model_: Model
+    model_: Reader
 
     @abstractmethod
-    def read_model(self, folder: Path) -> Model:
+    def read_model(self, folder: Path) -> Reader:
         """Read the model that predicts; imports what is costly to import.
 
         Raises:
@@ -131,7 +133,7 @@ class FoldStage(ABC, Generic[Item, Model, Result]):
 
     def train(
         self,
-        task: FoldTask[Item, Model, Result],
+        task: FoldTask[Item, Any, Result],
         items: Sequence[Item],
         folds: Sequence[int],
         *,

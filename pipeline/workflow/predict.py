@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Self
 import numpy as np
 
 from pipeline.artifacts import RunFolder
-from pipeline.config import Config
+from pipeline.config import Config, EncoderEngine, EngineConfig
 from pipeline.emotions.sentiment import SentimentStage, make_target
 from pipeline.emotions.sentiment.contexts import WeightedSpan, context_origin
 from pipeline.emotions.sentiment.scores import Probs, likeliest
@@ -106,14 +106,21 @@ class Predictor:
         self.rule = rule
 
     @classmethod
-    def load(cls, path: Path) -> Self:
+    def load(cls, path: Path, *, encoder_engine: EncoderEngine | None = None) -> Self:
         """Load the models of a run folder; its checksums are the caller's business (``open_run``).
+
+        Args:
+            path: of the run.
+            encoder_engine: what runs its encoder, in place of the run's ``engine.encoder``.
 
         Raises:
             ArtifactError: see the models; or they do not fit together.
+            ConfigError: the engine is not installed.
         """
         run = RunFolder(path)
         config = load_run_config(run.config)
+        if encoder_engine is not None:
+            config = replace(config, engine=EngineConfig(encoder=encoder_engine))
         with _fitting_together(path):
             parts = StageSet.of(config)
             joint = JointStage.load(run.stage("joint"), config) if parts.joint else None
@@ -323,6 +330,7 @@ def predict_stream(
     workers: int,
     chunk_map: ChunkMap = map_chunks,
     strict: bool = False,
+    encoder_engine: EncoderEngine | None = None,
 ) -> Iterator[Prediction]:
     """Yield the prediction of each article, in order; memory does not grow with the stream.
 
@@ -330,7 +338,7 @@ def predict_stream(
     """
     work = partial(_predict_chunk, strict=strict)
     alone = 0 if has_networks(load_run_config(run.config)) else ALONE
-    load = partial(Predictor.load, run.path)
+    load = partial(Predictor.load, run.path, encoder_engine=encoder_engine)
     with FailureLog() as failures:
         for prediction, failure in chunk_map(
             work, articles, load=load, workers=workers, chunk_size=CHUNK_SIZE, alone=alone

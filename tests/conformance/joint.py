@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from pipeline.emotions.sentiment.scores import likeliest
-from pipeline.entities.taggers.model import span_labels
+from pipeline.entities.taggers.reader import span_labels
 from pipeline.joint import EmotionVoter, NameVotes
 from pipeline.schema import EMOTIONS, Emotion
 from pipeline.text import match_key

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from pipeline.entities.cross_ranker.inputs import Passage
-from pipeline.nn.batching import batches_by_length
+from pipeline.nn.lengths import batches_by_length
 
 
 @dataclass(frozen=True)

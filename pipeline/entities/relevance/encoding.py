@@ -9,7 +9,7 @@ import torch
 
 from pipeline.entities.relevance.matchers.base import PairBatch, Side
 from pipeline.entities.relevance.pairs import ArticlePairs
-from pipeline.nn.batching import batches_by_length
+from pipeline.nn.lengths import batches_by_length
 from pipeline.nn.vocab import Vocabulary
 
 N_MARKS = 2

@@ -10,7 +10,7 @@ import torch
 from pipeline.entities.relevance.encoding import TokenReader
 from pipeline.entities.relevance.matchers.base import PairBatch, Side
 from pipeline.entities.relevance.tokens import Mode, token_bounds
-from pipeline.nn.batching import batches_by_length
+from pipeline.nn.lengths import batches_by_length
 from pipeline.text import default_segmenter, normalise
 
 TextPair = tuple[str, str]

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from pipeline.config import TaggerConfig
 from pipeline.entities.taggers.batches import TagBatch
 from pipeline.entities.taggers.crf import CRF
+from pipeline.entities.taggers.decode import TagScores
 from pipeline.nn.tokenisers import Tokeniser
 from pipeline.text.spans import TagScheme
 
@@ -26,6 +27,12 @@ class TagOutput(NamedTuple):
     """float32 scalar, a mean over known tags; None for a batch without tags."""
     labels: Tensor | None = None
     """float32 (batch, window_len, n_labels): log probabilities of the labels, where they have a layer of their own."""
+
+    @property
+    def scores(self) -> TagScores:
+        """The same for decoding, without the loss."""
+        labels = None if self.labels is None else self.labels.cpu().numpy()
+        return TagScores(self.emissions.float().cpu().numpy(), labels)
 
 
 class LabelLayer(nn.Module):
@@ -124,6 +131,14 @@ class Tagger(nn.Module, ABC):
             variant: anything beside weights and tokens on which the states depend.
         """
 
+    def for_conversion(self) -> tuple[nn.Module, dict[str, Tensor]] | None:
+        """Return what can be converted for another engine, where the tagger has such a form.
+
+        A module that maps tokens, mask and segments, int64 (batch, seq_len), to scores and labels as in ``TagOutput``,
+        but of every step; and an example of its input.
+        """
+        return None
+
     @abstractmethod
     def states(self, batch: TagBatch) -> Tensor:
         """Return a vector for each token: float32 (batch, seq_len, hidden)."""
@@ -135,9 +150,7 @@ class Tagger(nn.Module, ABC):
     def forward(self, batch: TagBatch) -> TagOutput:
         """Score the tags of each window, and measure the loss where tags are given."""
         window = self.dropout(self.states(batch)[:, 1 : 1 + batch.window.shape[1]])
-        emissions = self.classify(window).float()
-        if not self.learns_transitions:
-            emissions = emissions.log_softmax(-1)
+        emissions = self.emissions(window)
         if self.label_layer is None:
             return TagOutput(emissions, None if batch.tags is None else self._loss(emissions, batch.tags, batch.window))
         labels = self.label_layer(window)
@@ -146,6 +159,11 @@ class Tagger(nn.Module, ABC):
         bare, label_ids = self.label_layer.split(batch.tags)
         loss = self._loss(emissions, bare, batch.window) + self.label_layer.weight * token_loss(labels, label_ids)
         return TagOutput(emissions, loss, labels)
+
+    def emissions(self, states: Tensor) -> Tensor:
+        """Score the tags of some states: see ``TagOutput.emissions``."""
+        scores = self.classify(states).float()
+        return scores if self.learns_transitions else scores.log_softmax(-1)
 
     def _loss(self, emissions: Tensor, tags: Tensor, window: Tensor) -> Tensor:
         if self.learns_transitions:

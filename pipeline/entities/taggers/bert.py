@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
-from torch import Tensor
+import torch
+from torch import Tensor, nn
 
 from pipeline.config import MAX_POSITIONS, TaggerConfig
 from pipeline.entities.taggers.base import Tagger
@@ -19,6 +20,9 @@ from pipeline.nn.encoders.state_cache import StateCache
 from pipeline.nn.encoders.states import hidden_states
 from pipeline.nn.tokenisers import PieceTokeniser, Tokeniser
 from pipeline.text.spans import TagScheme
+
+EXAMPLE_STEPS = 16
+"""Tokens of a row of the example by which the network is converted."""
 
 
 class BertTagger(Tagger):
@@ -97,6 +101,15 @@ class BertTagger(Tagger):
             states = kept.rows(batch.tokens, batch.mask.sum(1), batch.segments, run=lower)
         return self.halves.upper(states, batch.mask)
 
+    def for_conversion(self) -> tuple[nn.Module, dict[str, Tensor]]:
+        """Return the network without its preparations for torch: see ``Tagger.for_conversion``."""
+        n_tokens = self.encoder.get_input_embeddings().num_embeddings
+        tokens = torch.arange(2 * EXAMPLE_STEPS).reshape(2, EXAMPLE_STEPS) % n_tokens
+        mask = torch.ones_like(tokens)
+        mask[1, EXAMPLE_STEPS // 2 :] = 0
+        segments = (torch.arange(EXAMPLE_STEPS) > EXAMPLE_STEPS // 4).long() * mask
+        return _Bare(self).eval(), {"tokens": tokens, "mask": mask, "segments": segments}
+
     def parameter_groups(self, config: TaggerConfig) -> list[dict[str, Any]]:
         """Return a group for each depth of the encoder, and one for what is on top."""
         return fine_tuning_groups(
@@ -106,3 +119,18 @@ class BertTagger(Tagger):
             rate=config.training.learning_rate,
             layer_decay=config.layer_decay,
         )
+
+
+class _Bare(nn.Module):
+    """From ids to scores, with no size taken from an input."""
+
+    def __init__(self, tagger: BertTagger) -> None:
+        super().__init__()
+        self.tagger = tagger
+        self._has_segments = getattr(tagger.encoder.config, "type_vocab_size", 0) > 1
+
+    def forward(self, tokens: Tensor, mask: Tensor, segments: Tensor) -> Tensor | tuple[Tensor, Tensor]:
+        of_pair = {"token_type_ids": segments} if self._has_segments else {}
+        states = self.tagger.encoder(input_ids=tokens, attention_mask=mask, **of_pair).last_hidden_state
+        emissions = self.tagger.emissions(states)
+        return emissions if self.tagger.label_layer is None else (emissions, self.tagger.label_layer(states))

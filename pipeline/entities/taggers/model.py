@@ -1,48 +1,40 @@
-"""A tagger as an estimator: tokeniser, network and training in one; also its decoding."""
+"""A tagger as an estimator: tokeniser, network and training in one."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
 from accelerate.utils import set_seed
 from torch import Tensor, nn
 
-from pipeline.artifacts import atomic_write_json, read_json
-from pipeline.config import TaggerConfig, TrainingConfig
-from pipeline.entities.taggers.base import Tagger, TagOutput
+from pipeline.config import TaggerConfig
+from pipeline.entities.taggers.base import Tagger
 from pipeline.entities.taggers.batches import TagBatch, TagBatches
-from pipeline.entities.taggers.data import LabelReport, TaggedTokens, tag_counts, tag_text, tokenise_text
-from pipeline.entities.taggers.windows import join_windows
+from pipeline.entities.taggers.data import LabelReport, tag_counts, tag_text
+from pipeline.entities.taggers.decode import TagScores
+from pipeline.entities.taggers.reader import TaggerReader
+from pipeline.entities.taggers.settings import FILE, TaggerSettings
+from pipeline.entities.taggers.window_batches import WindowBatch
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.metric import span_f1
 from pipeline.nn.loop import compute_device, in_bf16, n_threads, train
+from pipeline.nn.openvino_engine import convert, discard
 from pipeline.nn.tokenisers import Tokeniser, WordTokeniser
 from pipeline.nn.weights import load_weights, save_weights
 from pipeline.registry import TAGGERS, resolve
 from pipeline.runtime.epoch_log import JsonLinesLog
 from pipeline.runtime.processes import together
-from pipeline.text.normalise import BREAK
-from pipeline.text.spans import LabelledText, ScoredSpan, Span, TagScheme, choose_spans
+from pipeline.text.spans import LabelledText, ScoredSpan, Span, TagScheme
 
 logger = logging.getLogger(__name__)
 
 OUTPUT_LAYER = ("classify.", "crf.", "label_layer.")
 """Beginnings of the names of the weights that belong to a set of tags."""
-
-PREDICTED_TOGETHER = 16
-"""Windows of a batch in prediction: without gradients larger batches than those of training fit the cache."""
-
-LEAST_PROB = 1e-3
-"""Probability from which on a span that is chosen gets it said: below, looking for it would cost more than it tells."""
-
-Found = tuple[int, ScoredSpan]
-"""Row of a batch, and a span in steps of its window."""
 
 
 class TaggerModel:
@@ -50,14 +42,11 @@ class TaggerModel:
 
     Args:
         config: options; ``name`` says which tagger.
-        labels: entity types; the single "" is one nameless type.
-        label_weight: None joins labels and boundaries in one tag (B-POS). A number gives labels a layer of their own
-            beside bare tags, with this weight in the loss; a span's label is then read from its tokens: the mean of
-            their distributions.
-        words: whether given words are tagged, one label each: the labels are the tags, without any scheme.
+        labels, label_weight, words: see ``TaggerSettings``.
         seed: of the first weights and of training.
         threads: threads of torch; the last bits of results depend on it.
         log: gets a JSON line per epoch.
+        converts: whether ``save`` also writes the network for OpenVINO, where that can be.
     """
 
     def __init__(
@@ -70,17 +59,21 @@ class TaggerModel:
         seed: int = 0,
         threads: int = 1,
         log: JsonLinesLog | None = None,
+        converts: bool = False,
     ) -> None:
-        self.config = config
-        self.words = words
-        self.scheme = TagScheme("WORD" if words else config.scheme, tuple(labels))
-        self.label_weight = label_weight
-        self.seed, self.threads, self.log = seed, threads, log
+        self.settings = TaggerSettings(config, tuple(labels), label_weight, words)
+        self.words, self.label_weight = words, label_weight
+        self.scheme, self._network_scheme = self.settings.scheme, self.settings.network_scheme
+        self.seed, self.threads, self.log, self.converts = seed, threads, log, converts
         self._class: type[Tagger] = resolve(TAGGERS, config.name, kind="tagger")
         if words and not self._class.reads_words:
             able = ", ".join(name for name in TAGGERS if reads_words(name))
             raise ConfigError(f"tagger {config.name} reads pieces, not given words", hint=f"--tagger, one of {able}")
-        self._said_what_is_cut = False
+
+    @property
+    def config(self) -> TaggerConfig:
+        """The options."""
+        return self.settings.config
 
     @together
     def fit(
@@ -115,40 +108,32 @@ class TaggerModel:
             self._train(texts, dev)
         return self
 
-    def predict(self, texts: Sequence[LabelledText]) -> list[list[ScoredSpan]]:
-        """Return every span whose marginal probability reaches ``min_prob``, in characters and in order.
+    @property
+    def reader(self) -> TaggerReader:
+        """The tagger as it is now, at work on texts."""
+        return TaggerReader(self.settings, self.network_.crf.chain(), self.tokeniser_, self._score_windows)
 
-        Spans of one text may overlap: each is a hypothesis of its own. None crosses a line break. With several labels
-        a span comes once for each, with the probability of both; it is their sum that reaches ``min_prob``.
-        """
-        return self._decode(texts, self._scored_spans)
+    def predict(self, texts: Sequence[LabelledText]) -> list[list[ScoredSpan]]:
+        """See ``TaggerReader.predict``."""
+        return self.reader.predict(texts)
 
     def tag(self, texts: Sequence[LabelledText]) -> list[list[Span]]:
-        """Return the entities of the most probable tags, in characters, in order and without overlap."""
-        found = self._decode(texts, self._best_spans)
-        return [choose_spans(Span(start, stop, label) for start, stop, _, label in spans)[0] for spans in found]
+        """See ``TaggerReader.tag``."""
+        return self.reader.tag(texts)
 
     def tag_scored(self, texts: Sequence[LabelledText]) -> list[list[ScoredSpan]]:
-        """Return what ``tag`` returns, each span with its marginal probability over all well-formed tags.
-
-        A probability below ``LEAST_PROB`` is given as 0.
-        """
-        found = self._decode(texts, self._best_scored_spans)
-        scores = [{Span(span.start, span.stop, span.label): span for span in spans} for spans in found]
-        return [[of_span[span] for span in choose_spans(of_span)[0]] for of_span in scores]
+        """See ``TaggerReader.tag_scored``."""
+        return self.reader.tag_scored(texts)
 
     def save(self, folder: Path) -> None:
         """Write options, tokeniser and weights; the folder needs no other file to be loaded."""
-        settings = {
-            "config": asdict(self.config),
-            "labels": list(self.scheme.labels),
-            "label_weight": self.label_weight,
-            **({"words": True} if self.words else {}),
-        }
+        discard(folder)
         self.tokeniser_.save(folder)
         self.network_.save_shape(folder)
         save_weights(self.network_, folder)
-        atomic_write_json(folder / "tagger.json", settings)
+        self.settings.save(folder)
+        if self.converts and (parts := self.network_.for_conversion()):
+            convert(*parts, folder)
 
     @classmethod
     def load(cls, folder: Path, *, labels: Sequence[str] | None = None, threads: int = 1) -> Self:
@@ -157,33 +142,20 @@ class TaggerModel:
         Raises:
             ArtifactError: a file is missing or damaged, or its labels are not those that are wanted.
         """
-        path = folder / "tagger.json"
-        settings = read_json(path)
-        if labels is not None and list(labels) != settings["labels"]:
-            raise ArtifactError(f"{path}: tags {_listing(settings['labels'])}, want {_listing(labels)}")
+        settings = TaggerSettings.load(folder, labels=labels)
+        config, words = settings.config, settings.words
         try:
-            options = dict(settings["config"])
-            config = TaggerConfig(**{**options, "training": TrainingConfig(**options["training"])})
             model = cls(
-                config,
-                labels=settings["labels"],
-                label_weight=settings.get("label_weight"),
-                words=settings.get("words", False),
-                threads=threads,
+                config, labels=settings.labels, label_weight=settings.label_weight, words=words, threads=threads
             )
-        except (KeyError, TypeError, ConfigError) as error:
-            raise ArtifactError(f"{path}: not the options of this version ({error})") from error
-        model.tokeniser_ = WordTokeniser.load(folder) if model.words else model._class.load_tokeniser(folder, config)
+        except ConfigError as error:
+            raise ArtifactError(f"{folder / FILE}: not the options of this version ({error})") from error
+        model.tokeniser_ = WordTokeniser.load(folder) if words else model._class.load_tokeniser(folder, config)
         model.network_ = model._with_labels(
             model._class.restore(folder, model.tokeniser_, model._network_scheme, config)
         )
         load_weights(model.network_, folder)
         return model
-
-    @property
-    def _network_scheme(self) -> TagScheme:
-        """The tags that the network scores."""
-        return self.scheme if self.label_weight is None else self.scheme.bare
 
     def _fit_tokeniser(self, texts: Sequence[LabelledText]) -> Tokeniser:
         if self.words:
@@ -220,8 +192,9 @@ class TaggerModel:
         logger.info("tagger %s: trained on %d texts with %s", config.name, len(texts), report)
         if not any(len(text) for text in tagged):
             raise DataError("the texts to train a tagger on hold no token")
-        batches = self._batches(
-            tagged,
+        batches = TagBatches(
+            *(tagged, self.tokeniser_.special, self.scheme),
+            title_tokens=config.title_tokens,
             batch_size=config.training.batch_size,
             window_tokens=config.train_window_tokens,
             budget=config.train_tokens,
@@ -253,83 +226,14 @@ class TaggerModel:
             if self.log is not None:
                 self.log(epoch)
 
-    def _decode(
-        self, texts: Sequence[LabelledText], read: Callable[[TagOutput, Tensor], Iterator[Found]]
-    ) -> list[list[ScoredSpan]]:
-        """Run the network over windows of the texts, and join what ``read`` finds in them."""
-        config = self.config
-        tokens = [tokenise_text(text, self.tokeniser_, max_chars=config.predict_chars) for text in texts]
-        if not self._said_what_is_cut and any(len(text.text) > config.predict_chars > 0 for text in texts):
-            self._said_what_is_cut = True  # once per model, not once per chunk of articles
-            logger.info("tagger: reads the first %d characters of a text (tagger.predict_chars)", config.predict_chars)
-        options = {"window_tokens": config.window_tokens, "overlap_tokens": config.overlap_tokens}
-        batches = self._batches(tokens, batch_size=PREDICTED_TOGETHER, **options)
-        found: dict[int, list[ScoredSpan]] = {}
+    def _score_windows(self, batches: Iterator[WindowBatch]) -> Iterator[tuple[WindowBatch, TagScores]]:
+        """Run the network over windows."""
         device = compute_device()
         self.network_.to(device)
-        precision = torch.autocast(device.type, torch.bfloat16, enabled=in_bf16(config.training))
+        precision = torch.autocast(device.type, torch.bfloat16, enabled=in_bf16(self.config.training))
         with n_threads(self.threads), torch.inference_mode(), precision:
-            for batch in batches.epoch():
-                moved = batch.to(device)
-                for index, span in read(self.network_(moved), moved.window):
-                    found.setdefault(int(batch.rows[index]), []).append(span)
-        results = []
-        for text, tagged, rows in zip(texts, tokens, batches.rows_of_text, strict=True):
-            windows = [batches.windows[row][1] for row in rows]
-            joined = join_windows(windows, [found.get(row, []) for row in rows])
-            spans = [tagged.characters(span) for span in joined]
-            results.append([span for span in spans if BREAK not in text.text[span.start : span.stop]])
-        return results
-
-    def _scored_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
-        config = self.config
-        found = self.network_.crf.spans(
-            output.emissions, window, max_length=config.max_span_tokens, min_prob=config.min_prob
-        )
-        labels, of_token = self.scheme.labels, _distributions(output)
-        for row, start, length, of_label in zip(*(part.cpu().numpy() for part in found), strict=True):
-            stop = start + length
-            if of_token is not None:
-                of_label = of_label * span_labels(of_token[row], start, stop)
-            for label, prob in zip(labels, of_label.tolist(), strict=True):
-                if (rounded := round(prob, 6)) > 0:
-                    yield int(row), ScoredSpan(int(start), int(stop), rounded, label)
-
-    def _best_scored_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
-        best = list(self._best_spans(output, window))
-        longest = max((span.stop - span.start for _, span in best), default=1)
-        found = self.network_.crf.spans(output.emissions, window, max_length=longest, min_prob=LEAST_PROB)
-        places = zip(*(part.tolist() for part in found[:3]), strict=True)
-        of_place = dict(zip(places, found.probs.cpu().numpy(), strict=True))
-        of_token = _distributions(output)
-        for row, span in best:
-            probs = of_place.get((row, span.start, span.stop - span.start))
-            label = self.scheme.labels.index(span.label)
-            if probs is None:
-                prob = 0.0
-            elif of_token is None:
-                prob = float(probs[label])
-            else:
-                prob = float(probs[0] * span_labels(of_token[row], span.start, span.stop)[label])
-            yield row, span._replace(prob=round(prob, 6))
-
-    def _best_spans(self, output: TagOutput, window: Tensor) -> Iterator[Found]:
-        names, of_token = self._network_scheme.tags, _distributions(output)
-        best, lengths = self.network_.crf.best_tags(output.emissions, window), window.sum(1)
-        for row, (tags, length) in enumerate(zip(best.tolist(), lengths.tolist(), strict=True)):
-            for start, stop, label in self._network_scheme.decode([names[tag] for tag in tags[:length]]):
-                if of_token is not None:
-                    label = self.scheme.labels[int(span_labels(of_token[row], start, stop).argmax())]
-                yield row, ScoredSpan(start, stop, 1.0, label)
-
-    def _batches(self, texts: Sequence[TaggedTokens], **options: Any) -> TagBatches:
-        return TagBatches(
-            texts,
-            self.tokeniser_.special,
-            self.scheme,
-            title_tokens=self.config.title_tokens,
-            **options,
-        )
+            for batch in batches:
+                yield batch, self.network_(TagBatch.of(batch).to(device)).scores
 
 
 def take_over_tags(network: Tagger, scheme: TagScheme, source: Tagger, known: TagScheme) -> None:
@@ -356,22 +260,7 @@ def reads_words(name: str) -> bool:
     return network.reads_words
 
 
-def span_labels(of_token: np.ndarray, start: int, stop: int) -> np.ndarray:
-    """Return a span's distribution over labels, (n_labels,): the mean of those of its tokens, (n_tokens, n_labels)."""
-    mean: np.ndarray = of_token[start:stop].mean(0)
-    return mean
-
-
-def _distributions(output: TagOutput) -> np.ndarray | None:
-    """Return each token's distribution over labels, (batch, window_len, n_labels), where labels have a layer."""
-    return None if output.labels is None else output.labels.exp().cpu().numpy()
-
-
 def _balanced(counts: np.ndarray, power: float) -> Tensor:
     """Return weights (1 / frequency) ** power whose mean over the tags as they occur is 1."""
     weights = np.maximum(counts, 1.0) ** -power
     return torch.tensor(weights * counts.sum() / (weights * counts).sum(), dtype=torch.float32)
-
-
-def _listing(labels: Sequence[str]) -> str:
-    return ", ".join(label or "entity" for label in labels)

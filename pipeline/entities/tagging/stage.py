@@ -13,8 +13,11 @@ import numpy as np
 
 from pipeline.artifacts import read_json, sha256_file, stage_key
 from pipeline.config import Config, TaggerConfig
+from pipeline.entities.taggers.converted import load_converted
+from pipeline.entities.taggers.reader import TaggerReader
 from pipeline.entities.tagging.spans import article_text
 from pipeline.errors import DataError
+from pipeline.nn import openvino_engine
 from pipeline.runtime.epoch_log import log_to
 from pipeline.runtime.fold_training import DONE, FoldStage, FoldTask, digest_of, is_done, mark_done, read_results
 from pipeline.text import Document
@@ -30,7 +33,7 @@ PRETRAINED, SPANS, STATES = "pretrained", "spans.json.gz", "states"
 frozen layers say of the windows, while the taggers learn."""
 
 
-class TaggerStage(FoldStage[LabelledText, "TaggerModel", list[ScoredSpan]]):
+class TaggerStage(FoldStage[LabelledText, TaggerReader, list[ScoredSpan]]):
     """Scores spans of articles; ``oof_`` holds those of each training article.
 
     Args:
@@ -74,7 +77,10 @@ class TaggerStage(FoldStage[LabelledText, "TaggerModel", list[ScoredSpan]]):
         facts = (asdict(options), self.labels, self.label_weight, seed, digest_of([list(texts)]), list(folds))
         start = self._pretrain(folder / PRETRAINED)
         states = folder / STATES
-        task = _TaggerTask(seed, stage_key(*facts), self.log, options, self.labels, self.label_weight, start, states)
+        converts = openvino_engine.may_convert(self.config.engine.encoder)
+        task = _TaggerTask(
+            *(seed, stage_key(*facts), self.log, options, self.labels, self.label_weight, start, states, converts)
+        )
         try:
             return self.train(task, texts, folds, folder=folder, workers=self.config.workers)
         finally:
@@ -84,13 +90,16 @@ class TaggerStage(FoldStage[LabelledText, "TaggerModel", list[ScoredSpan]]):
         """Return the scored spans of each article: offsets into ``document.text``, in order, possibly overlapping."""
         return self.model_.predict([article_text(document) for document in documents])
 
-    def read_model(self, folder: Path) -> TaggerModel:
-        """Read the model that predicts.
+    def read_model(self, folder: Path) -> TaggerReader:
+        """Read the model that predicts, for the engine that the options choose.
 
         Raises:
             ArtifactError: it is missing or damaged, or tags other labels.
+            ConfigError: the engine is not installed.
         """
-        return _load_model(folder, self.labels)
+        if openvino_engine.answers(self.config.engine.encoder, folder):
+            return load_converted(folder, labels=self.labels)
+        return _load_model(folder, self.labels).reader
 
     @classmethod
     def load(cls, folder: Path, config: Config, *, labels: Sequence[str] = ("",)) -> Self:
@@ -135,6 +144,7 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
     label_weight: float | None
     start: Path | None
     states: Path
+    converts: bool
 
     def key(self, fold: int | None) -> str:
         return stage_key(self.base_key, fold, read_json(self.start / DONE) if self.start else None)
@@ -151,7 +161,12 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
         dev, rest = ([items[index] for index in part] for part in (order[:n_dev], order[n_dev:]))
         start = _load_model(self.start, None) if self.start else None
         model = TaggerModel(
-            self.config, labels=self.labels, label_weight=self.label_weight, seed=seed, log=self.epochs_of(fold)
+            self.config,
+            labels=self.labels,
+            label_weight=self.label_weight,
+            seed=seed,
+            log=self.epochs_of(fold),
+            converts=self.converts,
         )
         return model.fit(rest, dev, start=start, states=self.states)
 

@@ -8,10 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from pipeline.config import MAX_POSITIONS
-
-LENGTH_STEP = 16
-"""Tokens that lengths are rounded up to. On a CPU, oneDNN keeps what it compiles for each shape that it meets, and the
-memory of a process would grow with every new length."""
+from pipeline.nn.lengths import LENGTH_STEP
 
 
 def hidden_states(encoder: Any, tokens: Tensor, mask: Tensor, segments: Tensor) -> Tensor:

@@ -73,7 +73,7 @@ def test_windows_longer_than_the_encoder_reads_are_an_error(tiny_tagger: Options
 
 def test_a_saved_tagger_needs_its_encoder_no_more(tiny_tagger: Options, tmp_path: Path) -> None:
     model = TaggerModel(tiny_tagger("bert", epochs=1)).fit([LabelledText("青禾科技", (Span(0, 4),))])
-    model.config = replace(model.config, encoder=str(tmp_path / "gone"))
+    model.settings = replace(model.settings, config=replace(model.config, encoder=str(tmp_path / "gone")))
     model.save(tmp_path / "tagger")
     text = [LabelledText("青禾科技很好")]
     assert TaggerModel.load(tmp_path / "tagger").predict(text) == model.predict(text)

@@ -15,7 +15,8 @@ from pipeline.config import TaggerConfig
 from pipeline.entities.taggers.base import LabelLayer
 from pipeline.entities.taggers.batches import TagBatch, TagBatches
 from pipeline.entities.taggers.data import tag_text
-from pipeline.entities.taggers.model import TaggerModel, span_labels
+from pipeline.entities.taggers.model import TaggerModel
+from pipeline.entities.taggers.reader import span_labels
 from pipeline.errors import ArtifactError
 from pipeline.metric import span_f1
 from pipeline.text.spans import LabelledText, Span, TagScheme

@@ -87,7 +87,7 @@ def test_an_unknown_tagger_is_a_configuration_error(tiny_tagger: Options) -> Non
 def test_what_is_not_read_in_prediction_is_said_once(
     tiny_tagger: Options, typed: TaggerModel, caplog: pytest.LogCaptureFixture
 ) -> None:
-    typed.config = replace(typed.config, predict_chars=3)
+    typed.settings = replace(typed.settings, config=replace(typed.config, predict_chars=3))
     with caplog.at_level("INFO"):
         (spans,) = typed.predict(TEXTS[:1])
         assert typed.predict(TEXTS[:1]) == [spans]
