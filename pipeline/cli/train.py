@@ -69,7 +69,8 @@ def train(
     """Train every stage into models/RUN/.
 
     With --resume the run's files and options need not be given again; other options are refused, but for workers. With
-    --resume and --train all of them count as given now: stages whose options and data are the same are kept.
+    --resume and --train the files are those given now, --set changes options of the run, and --preset or --config
+    begin with other options: stages whose options and data are the same are kept.
 
     Emotions: --set sentiment.members=[ian,af_lstm] names the models that are trained and measured (tfidf, tfidf_words,
     tfidf_nb, any head); --set sentiment.choose=ian+af_lstm those that answer. By default that is what is best
@@ -141,7 +142,7 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
     from pipeline.artifacts import RunFolder, new_run_name, newest_unfinished
     from pipeline.config import DEFAULT_PRESET, load_config
 
-    preset = given.preset or DEFAULT_PRESET
+    preset: str | None = given.preset or DEFAULT_PRESET
     command = ["run.py", *sys.argv[1:]]
     if resume and not given.files:
         name = name or newest_unfinished(MODELS).name
@@ -153,10 +154,14 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
         logger.info("training file: %s", files[0])
     _read_through([*files, *([given.dev] if given.dev else [])], given.skip_bad_rows, given.reading)
 
+    from pipeline.workflow.begun import Begun, own_config
     from pipeline.workflow.train import TrainRequest
 
     name = name or (newest_unfinished(MODELS).name if resume else new_run_name(preset))
     run = RunFolder.named(MODELS, name, resume=resume)
+    if resume and run.config.is_file() and given.preset is None and given.config is None:
+        config = own_config(run, given.overrides)
+        preset = Begun.load(run).preset if run.request.is_file() else None
     request = TrainRequest(files, config, given.dev, given.limit, given.skip_bad_rows, command=command, preset=preset)
     if given.reading:
         request = replace(request, reading=given.reading)

@@ -84,7 +84,16 @@ def load_config(*, preset: str = DEFAULT_PRESET, file: Path | None = None, overr
     for item in overrides:
         if "=" not in item:
             raise ConfigError(f"--set {item}: want key=value, as in --set rerank.num_leaves=31")
-    return _merge(sources, overrides)
+    return _merge(OmegaConf.structured(Config), sources, overrides)
+
+
+def changed_config(config: Config, overrides: Sequence[str]) -> Config:
+    """Return a configuration with ``a.b=value`` overrides.
+
+    Raises:
+        ConfigError: see ``load_config``.
+    """
+    return _merge(OmegaConf.structured(config), (), overrides)
 
 
 def config_from_dict(values: dict[str, Any]) -> Config:
@@ -102,8 +111,7 @@ def config_from_dict(values: dict[str, Any]) -> Config:
         raise ConfigError(f"{error.full_key}: {_one_line(error)}" if error.full_key else _one_line(error)) from error
 
 
-def _merge(sources: Iterable[Path], overrides: Sequence[str]) -> Config:
-    merged = OmegaConf.structured(Config)
+def _merge(merged: Any, sources: Iterable[Path], overrides: Sequence[str]) -> Config:
     where = ""
     try:
         for path in sources:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts import RunFolder, atomic_write_json, read_json, sha256_file
-from pipeline.config import DEFAULT_PRESET, Config, load_config
+from pipeline.config import DEFAULT_PRESET, Config, changed_config, load_config
 from pipeline.data.reading import Reading
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.workflow.run_config import load_run_config
@@ -103,11 +103,21 @@ def stored_config(
         if is_given and key not in MAY_DIFFER and ours.get(key) != value:
             raise ConfigError(
                 f"{key}={value}: {run.path} was begun with {key}={ours.get(key)}",
-                hint="begin another run; or give --train and every option, and the stages that do not change are kept",
+                hint="begin another run; or give --train as well, and the stages that do not change are kept",
             )
     if everything or any(name in MAY_DIFFER for name in named):
         return replace(stored, **{key: getattr(given, key) for key in MAY_DIFFER})
     return stored
+
+
+def own_config(run: RunFolder, overrides: Sequence[str]) -> Config:
+    """Return the options of a run that is gone on with, changed by what is given: on other files, or in part.
+
+    Raises:
+        ConfigError: an option given is wrong.
+        ArtifactError: the run's configuration cannot be read.
+    """
+    return changed_config(load_run_config(run.config), overrides)
 
 
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -81,6 +81,25 @@ def test_the_same_options_and_other_workers_are_accepted(run: RunFolder) -> None
         stored_config(run, begun, preset=None, file=None, overrides=["rerank.num_leafs=3"])
 
 
+def test_files_that_are_given_leave_the_options_as_they_are(run_here: Callable[..., Done], run: RunFolder) -> None:
+    """The default preset once took the place of the run's options, and every stage ran again."""
+    before, (train,) = load_run_config(run.config), Begun.load(run).files(run)
+    done = run_here("train", "--run", "first", "--resume", "--train", train)
+    assert done.code == 0, done.err
+    assert "runs again" not in done.err
+    assert (load_run_config(run.config), Begun.load(run).preset) == (before, "tiny")
+    changed = ["--set", f"sentiment.dev_fraction={before.sentiment.dev_fraction + 0.1}"]
+    done = run_here("train", "--run", "first", "--resume", "--train", train, *changed, "--dry-run")
+    assert done.code == 0, done.err
+    done = run_here("train", "--run", "first", "--resume", "--train", train, *changed)
+    assert done.code == 0, done.err
+    assert "stage rerank: done before" in done.err
+    assert "stage sentiment runs again" in done.err
+    after = load_run_config(run.config)
+    assert after.sentiment.dev_fraction == pytest.approx(before.sentiment.dev_fraction + 0.1)
+    assert after.rerank == before.rerank
+
+
 def test_files_that_are_gone_or_changed_are_told(run: RunFolder, tmp_path: Path) -> None:
     begun = Begun.load(run)
     moved = tmp_path / "moved.jsonl"
