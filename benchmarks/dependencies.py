@@ -18,7 +18,8 @@ from packaging.utils import canonicalize_name
 
 LICENCE = "License :: "
 FILES = (
-    *("requirements.txt", "requirements-cluster.txt", "requirements-engine.txt", "requirements-tune.txt"),
+    *("requirements.txt", "requirements-cluster.txt", "requirements-engine.txt"),
+    *("requirements-script.txt", "requirements-tune.txt"),
     "requirements-dev.txt",
 )
 """In this order: what an earlier file leads to is not repeated under a later one."""

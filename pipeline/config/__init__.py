@@ -19,6 +19,7 @@ from pipeline.config.ranking import (
     SoftAlignConfig,
 )
 from pipeline.config.taggers import JointConfig, TaggerConfig
+from pipeline.config.text import TextConfig
 from pipeline.config.training import MAX_POSITIONS, EncoderConfig, EncoderEngine, EngineConfig, TrainingConfig
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "SentimentConfig",
     "SoftAlignConfig",
     "TaggerConfig",
+    "TextConfig",
     "TrainingConfig",
     "changed_config",
     "config_from_dict",

@@ -21,6 +21,7 @@ from pipeline.config.old_values import renew
 from pipeline.config.ranking import CandidateConfig, CrossConfig, RelevanceConfig, RerankConfig
 from pipeline.config.sources import read_file, read_override, refuse_resolvers
 from pipeline.config.taggers import JointConfig, TaggerConfig
+from pipeline.config.text import TextConfig
 from pipeline.config.training import EngineConfig, TrainingConfig
 from pipeline.errors import ConfigError
 
@@ -39,6 +40,7 @@ class Config:
     """Folds of every out-of-fold score; articles of one group share a fold."""
     workers: int = option(2, low=1, high=256)
     """Processes for segmentation, candidates and features, and threads of the models."""
+    text: TextConfig = field(default_factory=TextConfig)
     candidates: CandidateConfig = field(default_factory=CandidateConfig)
     tagger: TaggerConfig = field(default_factory=TaggerConfig)
     joint: JointConfig = field(default_factory=JointConfig)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -134,10 +134,18 @@ class Dictionary:
         return f"{self.n_read:,} names read, {len(self.keys):,} kept{told}"
 
 
-def load_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> Dictionary:
+def load_dictionary(
+    path: Path, *, min_chars: int = 2, max_chars: int = 20, convert: Callable[[str], str] = str
+) -> Dictionary:
     """Read a list of names in any layout of ``iter_names``, plain or gzip.
 
     BOM, CRLF, comments and blank lines are accepted. Names shorter or longer than the bounds are dropped.
+
+    Args:
+        path: of the list.
+        min_chars: shortest name.
+        max_chars: longest name.
+        convert: is done to each name first.
 
     Raises:
         DataError: the file is missing, not UTF-8, UTF-16 or GB18030, not a list of short lines, or holds no name.
@@ -146,7 +154,7 @@ def load_dictionary(path: Path, *, min_chars: int = 2, max_chars: int = 20) -> D
     n_read, dropped = 0, Counter[str]()
     for number, name in iter_names(path):
         n_read += 1
-        key = match_key(name)
+        key = match_key(convert(name))
         if reason := _fault(key, min_chars, max_chars):
             dropped[reason] += 1
         elif key in keys:

@@ -57,5 +57,5 @@ class ScriptCount:
             return None
         return (
             f"mostly traditional script ({self.n_traditional} of {total} telling characters);"
-            " models trained on simplified text find less in it"
+            " models trained on simplified text find less in it, but with train --set text.to_simplified=true"
         )

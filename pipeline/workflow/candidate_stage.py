@@ -23,6 +23,7 @@ from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.schema import Article
 from pipeline.text import Document, default_segmenter
 from pipeline.text.dictionary import Matcher, load_dictionary
+from pipeline.text.simplify import to_simplified
 from pipeline.text.spans import ScoredSpan
 
 logger = logging.getLogger(__name__)
@@ -58,9 +59,10 @@ def dictionary_path(config: CandidateConfig) -> Path | None:
     return path
 
 
-def _dictionary_names(path: Path, options: CandidateConfig, articles: Sequence[Article]) -> list[str]:
+def _dictionary_names(path: Path, config: Config, articles: Sequence[Article]) -> list[str]:
     """Return the names of the dictionary, and log how many there are and how many occur."""
-    found = load_dictionary(path, min_chars=options.min_name_chars, max_chars=options.max_chars)
+    options, convert = config.candidates, to_simplified if config.text.to_simplified else str
+    found = load_dictionary(path, min_chars=options.min_name_chars, max_chars=options.max_chars, convert=convert)
     matcher, looked_at = Matcher(found.keys), articles[:MAX_COUNTED_ARTICLES]
     seen: set[str] = set()
     for article in looked_at:
@@ -96,7 +98,7 @@ def fit_extractor(
     extractor = Extractor(
         options,
         segmenter=default_segmenter(),
-        dictionary=_dictionary_names(path, options, articles) if path else [],
+        dictionary=_dictionary_names(path, config, articles) if path else [],
         gold_names={name: sorted(names[name]) for name in sorted(names)},
     )
     extractor.save(folder)  # the workers load it from there

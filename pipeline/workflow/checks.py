@@ -8,6 +8,7 @@ from pipeline.entities.relevance import RelevanceStage, read_stopwords
 from pipeline.nn.encoders import encoder_folder
 from pipeline.registry import TAGGERS, resolve
 from pipeline.text.dictionary import check_dictionary
+from pipeline.text.simplify import converter
 from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.modes import StageSet
 
@@ -16,11 +17,14 @@ def check_models(config: Config) -> None:
     """Find every model and file that the options name.
 
     Raises:
-        ConfigError: there is no such tagger, matcher, member or packaged encoder.
+        ConfigError: there is no such tagger, matcher, member or packaged encoder, or OpenCC is needed and not
+            installed.
         DataError: the dictionary, or a file of stopwords or word vectors, is missing or cannot be read.
         ArtifactError: an encoder cannot be had.
     """
     parts = StageSet.of(config)
+    if config.text.to_simplified:
+        converter()
     if config.relevance.is_on:
         RelevanceStage(config.relevance, seed=config.seed)
         read_stopwords(config.relevance.stopwords)

@@ -19,6 +19,7 @@ from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.checks import check_models
 from pipeline.workflow.data_warnings import warn_of_data
 from pipeline.workflow.modes import StageSet
+from pipeline.workflow.script import as_read
 from pipeline.workflow.train import TrainRequest
 from pipeline.workflow.transfer import read_others
 
@@ -82,14 +83,14 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
     config = request.config
     check_models(config)
     read = read_training(list(request.train), policy=request.policy, report=ReadReport(), reading=request.reading)
-    articles = read[: request.limit]
+    articles = as_read(read[: request.limit], config)
     folds = assign_folds(group_articles(articles), n_folds=config.n_folds, seed=config.seed)
     dev: list[Article] = []
     if request.dev:
         dev += iter_articles(request.dev, labelled=True, policy=request.policy, reading=request.reading)
-    warn_of_data(articles, config, dev)
+    warn_of_data(articles, config, as_read(dev, config))
     sizes = Counter(folds[article.news_id] for article in articles)
-    read_others(config.sentiment, articles)
+    read_others(config.sentiment, articles, simplify=config.text.to_simplified)
     parts = StageSet.of(config)
     wanted = {
         "joint": parts.joint,

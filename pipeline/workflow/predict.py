@@ -15,6 +15,7 @@ import numpy as np
 
 from pipeline.artifacts import RunFolder
 from pipeline.config import Config, EncoderEngine, EngineConfig
+from pipeline.data.simplified import as_written
 from pipeline.emotions.sentiment import SentimentStage, make_target
 from pipeline.emotions.sentiment.contexts import WeightedSpan, context_origin
 from pipeline.emotions.sentiment.scores import Probs, likeliest
@@ -26,10 +27,12 @@ from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, rea
 from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.schema import Article, ChosenEntity, Prediction, RunnerUp
 from pipeline.text import Document, default_segmenter, match_key
+from pipeline.text.simplify import converter
 from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.entity_finder import EntityFinder, Ranking
 from pipeline.workflow.modes import FUSED, StageSet, has_networks
 from pipeline.workflow.run_config import load_run_config
+from pipeline.workflow.script import as_read
 from pipeline.workflow.unanswered import FailureLog, answer_each
 
 CHUNK_SIZE = 32
@@ -54,9 +57,10 @@ class Heard:
 
 @dataclass(frozen=True)
 class Trace:
-    """An article's way through the stages."""
+    """An article's way through the stages, in the script in which they read it."""
 
     article: Article
+    """As it was read: simplified, where the run says so (``text.to_simplified``)."""
     heard: Heard
     offered: CandidateSet
     """Every candidate, before pruning."""
@@ -64,6 +68,15 @@ class Trace:
     prediction: Prediction
     failure: str = ""
     """Why it could not be answered, in a word; the stages then saw an article without text."""
+    untouched: Article | None = None
+    """What was asked, where that is another text than ``article``."""
+
+    @property
+    def answer(self) -> Prediction:
+        """The prediction, its names and mentions slices of the untouched fields."""
+        if self.untouched is None:
+            return self.prediction
+        return as_written(self.prediction, self.article, self.untouched)
 
 
 @dataclass(frozen=True)
@@ -115,12 +128,14 @@ class Predictor:
 
         Raises:
             ArtifactError: see the models; or they do not fit together.
-            ConfigError: the engine is not installed.
+            ConfigError: the engine, or OpenCC where it is needed, is not installed.
         """
         run = RunFolder(path)
         config = load_run_config(run.config)
         if encoder_engine is not None:
             config = replace(config, engine=EngineConfig(encoder=encoder_engine))
+        if config.text.to_simplified:
+            converter()  # better now than with the first article
         with _fitting_together(path):
             parts = StageSet.of(config)
             joint = JointStage.load(run.stage("joint"), config) if parts.joint else None
@@ -154,7 +169,7 @@ class Predictor:
         failures = FailureLog()
         for trace in traces:
             failures.add(trace.article.news_id, trace.failure)
-        return [trace.prediction for trace in traces]
+        return [trace.answer for trace in traces]
 
     def trace(self, articles: Sequence[Article], *, strict: bool = False) -> list[Trace]:
         """Answer each article, and keep what every stage made of it.
@@ -169,7 +184,10 @@ class Predictor:
         Raises:
             PipelineError: ``strict``, and there is such an article; or none of very many can be answered.
         """
-        return answer_each(self._trace, articles, strict=strict)
+        traces = answer_each(self._trace, as_read(articles, self.config), strict=strict)
+        if not self.config.text.to_simplified:
+            return traces
+        return [replace(trace, untouched=article) for trace, article in zip(traces, articles, strict=True)]
 
     def _trace(self, articles: Sequence[Article]) -> list[Trace]:
         heard = self._listen(articles)
@@ -348,4 +366,4 @@ def predict_stream(
 
 
 def _predict_chunk(predictor: Predictor, chunk: list[Article], *, strict: bool) -> list[tuple[Prediction, str]]:
-    return [(trace.prediction, trace.failure) for trace in predictor.trace(chunk, strict=strict)]
+    return [(trace.answer, trace.failure) for trace in predictor.trace(chunk, strict=strict)]

@@ -154,7 +154,7 @@ class PartWorker:
         failures = []
         with part.output.writer() as file:
             for trace in self._traces(part):
-                file.write(details_line(trace.prediction, chosen_of(trace.prediction)))
+                file.write(details_line(trace.answer, chosen_of(trace.answer)))
                 if trace.failure:
                     failures.append((trace.article.news_id, trace.failure))
         return failures

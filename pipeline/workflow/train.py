@@ -45,6 +45,7 @@ from pipeline.workflow.modes import StageSet, join_predictions
 from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict import predict_stream
 from pipeline.workflow.run_config import save_run_config
+from pipeline.workflow.script import as_read
 from pipeline.workflow.transfer import read_others
 
 logger = logging.getLogger(__name__)
@@ -98,6 +99,7 @@ class _Training:
         report = ReadReport()
         how, policy = request.reading, request.policy
         articles = read_training(list(request.train), policy=policy, report=report, reading=how)[: request.limit]
+        articles = as_read(articles, self.config)
         # In the order of their ids: a shuffled file trains the same models.
         self.articles = sorted(articles, key=lambda article: article.news_id)
         self.folds = assign_folds(group_articles(self.articles), n_folds=self.config.n_folds, seed=self.config.seed)
@@ -105,11 +107,11 @@ class _Training:
         dev = iter_articles(request.dev, labelled=True, policy=policy, reading=how) if request.dev else ()
         self.dev = list(dev)
         self.dictionary = dictionary_path(self.config.candidates)
-        self.others = read_others(self.config.sentiment, self.articles)
+        self.others = read_others(self.config.sentiment, self.articles, simplify=self.config.text.to_simplified)
         self.parts = StageSet.of(self.config)
         relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
         self.relevance = RelevanceStage(relevance, seed=seed, log=log) if relevance.is_on else None
-        warn_of_data(self.articles, self.config, self.dev)
+        warn_of_data(self.articles, self.config, as_read(self.dev, self.config))
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {
             "preset": request.preset,
@@ -180,6 +182,7 @@ class _Training:
             self.config.seed,
             self.config.n_folds,
             asdict(self.config.candidates),
+            *(["simplified"] if self.config.text.to_simplified else []),
             *([] if self.request.reading == Reading() else [self.request.reading.to_dict()]),
         )
 

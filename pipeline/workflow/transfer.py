@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pipeline.config import SentimentConfig
 from pipeline.data.near_duplicates import NearDuplicates
+from pipeline.data.simplified import simplified_target
 from pipeline.errors import DataError
 from pipeline.schema import Article, Target
 from pipeline.standalone.heads.rows import read_targets
@@ -15,7 +16,7 @@ from pipeline.standalone.heads.rows import read_targets
 logger = logging.getLogger(__name__)
 
 
-def read_others(options: SentimentConfig, articles: Sequence[Article]) -> list[Target]:
+def read_others(options: SentimentConfig, articles: Sequence[Article], *, simplify: bool = False) -> list[Target]:
     """Read the labelled targets of the files that ``options`` names.
 
     Those of a text that is, nearly, one of the articles are left out: a head that had learnt from it would know the
@@ -23,12 +24,15 @@ def read_others(options: SentimentConfig, articles: Sequence[Article]) -> list[T
 
     Args:
         options: of stage two.
-        articles: the training articles.
+        articles: the training articles, as the run reads them.
+        simplify: read the files as simplified text, as ``articles`` are.
 
     Raises:
         DataError: a file cannot be read or has rows without a target, or every text is one of the articles.
     """
     targets = read_targets(map(Path, options.transfer), max_context_chars=options.max_context_chars)
+    if simplify:
+        targets = list(map(simplified_target, targets))
     if not targets:
         return []
     texts = list(dict.fromkeys(target.document for target in targets))

@@ -24,7 +24,11 @@ from tests.support.command_line import TIMEOUT_S
 from tests.support.paths import ASSETS, ROOT, SAMPLE
 
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-EXTRAS = {"tune": "requirements-tune.txt", "cluster": "requirements-cluster.txt"}
+EXTRAS = {
+    "cluster": "requirements-cluster.txt",
+    "script": "requirements-script.txt",
+    "tune": "requirements-tune.txt",
+}
 HOOKS = ["lint", "types", "layers"]
 PINNED = "torch"
 """Exact in requirements.txt alone: a package that pins it cannot be installed beside others that need it."""

@@ -86,7 +86,7 @@ def key_of(tmp_path: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch) 
     return key
 
 
-def test_every_stage_rests_on_data_seed_folds_and_candidates(key_of: Callable[..., str], tmp_path: Path) -> None:
+def test_every_stage_rests_on_data_script_seed_folds_and_candidates(key_of: Callable[..., str], tmp_path: Path) -> None:
     usual = key_of()
     assert key_of() == usual
     assert key_of("workers=2", "rerank.n_estimators=9", "sentiment.max_context_chars=70") == usual
@@ -96,10 +96,11 @@ def test_every_stage_rests_on_data_seed_folds_and_candidates(key_of: Callable[..
         key_of("seed=8"),
         key_of("n_folds=3"),
         key_of("candidates.max_candidates=21"),
+        key_of("text.to_simplified=true"),
         key_of(f"candidates.dictionary={names}"),
         key_of(n_lines=11),
         key_of(limit=11),
     ]
     names.write_text("松果茶社\n云杉汽车\n", encoding="utf-8")
     others.append(key_of(f"candidates.dictionary={names}"))
-    assert len({usual, *others}) == 8
+    assert len({usual, *others}) == 9

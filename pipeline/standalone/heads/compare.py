@@ -36,10 +36,11 @@ from pipeline.standalone.heads.training import (
     require_one_form,
     score,
 )
+from pipeline.standalone.script import refuse_conversion
 
 logger = logging.getLogger(__name__)
 
-UNUSED = ("seed", "n_folds", "workers", "candidates", "tagger", "rerank")
+UNUSED = ("seed", "n_folds", "workers", "text", "candidates", "tagger", "rerank")
 """Options that change nothing here."""
 CUT = "by group, labels alike"
 """How rows are held out; results of another way belong into another table."""
@@ -135,6 +136,7 @@ def load_comparison(
         DataError: rows are malformed, of two forms, or of too few classes or texts; or a file of vectors is.
         ArtifactError: an encoder cannot be loaded.
     """
+    refuse_conversion(config)
     names = None if heads is None else list(dict.fromkeys(heads))
     for name in names or ():
         head_class(name)  # better now than after the files were read

@@ -15,6 +15,7 @@ from pipeline.standalone.heads.rows import read_rows
 from pipeline.standalone.heads.saved import LOG, SavedHead, save_head, unfinished_folder
 from pipeline.standalone.heads.states import kept_states
 from pipeline.standalone.heads.training import classes_of, fit_head, head_class, require_fitting, require_one_form
+from pipeline.standalone.script import refuse_conversion
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> S
         ArtifactError: an encoder cannot be loaded.
     """
     config = request.config
+    refuse_conversion(config)
     head_class(request.head)  # better now than after the files were read
     with unfinished_folder(folder, force=force) as unfinished:
         paths = [request.data, *([request.dev] if request.dev else [])]

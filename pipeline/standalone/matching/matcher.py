@@ -27,6 +27,7 @@ from pipeline.standalone.epoch_bar import EpochBar
 from pipeline.standalone.matching.dev_cut import dev_rows, pair_groups
 from pipeline.standalone.matching.scale import LabelScale
 from pipeline.standalone.matching.score import Figures, LabelFigures, ScoreFigures, Thresholds, spearman
+from pipeline.standalone.script import refuse_conversion
 from pipeline.text import match_key
 
 logger = logging.getLogger(__name__)
@@ -97,8 +98,9 @@ def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, F
 
     Raises:
         DataError: rows are malformed, labels have no known range, or dev has one label only.
-        ConfigError: there is no such matcher, or the folder exists.
+        ConfigError: there is no such matcher, the folder exists, or options do not go together.
     """
+    refuse_conversion(request.config)
     options, seed = request.config.relevance, request.config.seed
     resolve(MATCHERS, options.name, kind="matcher")  # better now than after the files were read
     with new_folder(folder) as unfinished:

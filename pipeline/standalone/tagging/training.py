@@ -19,6 +19,7 @@ from pipeline.errors import ConfigError, DataError
 from pipeline.metric import TagScores
 from pipeline.registry import TAGGERS, resolve
 from pipeline.standalone.epoch_bar import EpochBar
+from pipeline.standalone.script import refuse_conversion
 from pipeline.standalone.tagging.seen import SeenTexts
 from pipeline.standalone.tagging.tagger import (
     LOG,
@@ -72,9 +73,11 @@ def train_tagger(request: TagTraining, folder: Path) -> tuple[PlainTagger, TagSc
 
     Raises:
         DataError: rows are malformed or mark nothing, or have no word each to label where that is asked for.
-        ConfigError: there is no such tagger, the folder exists, or the tagger to go on from is another one.
+        ConfigError: there is no such tagger, the folder exists, or options or the tagger to go on from do
+            not fit.
         ArtifactError: the encoder, or the tagger to go on from, cannot be had.
     """
+    refuse_conversion(request.config)
     resolve(TAGGERS, request.config.tagger.name, kind="tagger")  # better now than after the files were read
     with new_folder(folder) as unfinished:
         start = load_tagger(request.start, threads=request.config.workers) if request.start else None

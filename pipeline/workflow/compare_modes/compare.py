@@ -20,6 +20,7 @@ from pipeline.workflow.compare_modes.table import Comparison, ModeRow
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor
 from pipeline.workflow.run_config import load_run_config
+from pipeline.workflow.script import as_read
 from pipeline.workflow.train import TrainRequest, train
 
 logger = logging.getLogger(__name__)
@@ -81,7 +82,7 @@ def compare_trained(runs: Sequence[RunFolder], data: Data) -> Comparison:
     """
     by_mode = _by_mode(runs, data)
     base = BASE if BASE in by_mode else next(iter(by_mode))
-    gold = gold_by_key(data.train)
+    gold = gold_by_key(as_read(data.train, load_run_config(runs[0].config)))
     n_gold = np.array([len({entity.name for entity in gold[news_id]}) for news_id in sorted(gold)], dtype=np.float64)
     oof = {
         mode: _Measured.of(gold, [out_of_fold_predictions(run) for run in of_mode], _found(of_mode, gold), n_gold)
@@ -156,7 +157,7 @@ def _ratio(parts: np.ndarray) -> float:
 
 def _by_mode(runs: Sequence[RunFolder], data: Data) -> dict[str, list[RunFolder]]:
     """Group runs by mode, and refuse those that cannot be compared."""
-    facts: dict[str, list[tuple[int, int, Any]]] = {}
+    facts: dict[str, list[tuple[int, int, bool, Any]]] = {}
     by_mode: dict[str, list[RunFolder]] = {}
     for run in runs:
         config = load_run_config(run.config)
@@ -167,13 +168,17 @@ def _by_mode(runs: Sequence[RunFolder], data: Data) -> dict[str, list[RunFolder]
             )
         digests = [file["sha256"] for file in run.read_manifest()["data"]]
         by_mode.setdefault(config.mode, []).append(run)
-        facts.setdefault(config.mode, []).append((config.seed, config.n_folds, sorted(digests)))
+        facts.setdefault(config.mode, []).append(
+            (config.seed, config.n_folds, config.text.to_simplified, sorted(digests))
+        )
     if len(by_mode) < 2:
         raise ConfigError(f"a comparison needs runs of two modes or more, got {', '.join(by_mode) or 'none'}")
     first = next(iter(by_mode))
     for mode in by_mode:
         if sorted(facts[mode]) != sorted(facts[first]):
-            raise ConfigError(f"runs of {mode} and {first} differ in training files, n_folds or seeds")
+            raise ConfigError(
+                f"runs of {mode} and {first} differ in training files, n_folds, seeds or text.to_simplified"
+            )
     return by_mode
 
 

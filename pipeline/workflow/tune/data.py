@@ -20,6 +20,7 @@ from pipeline.workflow.begun import reading_of_run
 from pipeline.workflow.candidate_stage import build_table
 from pipeline.workflow.out_of_fold import out_of_fold_emotions
 from pipeline.workflow.run_config import load_run_config
+from pipeline.workflow.script import as_read
 
 logger = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def load_run_data(run: RunFolder, files: Sequence[Path], *, workers: int | None 
     _check_files(run, files)
     metrics = read_json(run.metrics)
     articles = read_training(list(files), policy=BadRowPolicy.SKIP, reading=reading_of_run(run))
-    articles = articles[: metrics["data"]["articles"]]
+    articles = as_read(articles[: metrics["data"]["articles"]], config)
     articles = sorted(articles, key=lambda article: article.news_id)
     folds = assign_folds(group_articles(articles), n_folds=config.n_folds, seed=config.seed)
     for row in read_table(run.oof("rerank")).to_dict("records"):

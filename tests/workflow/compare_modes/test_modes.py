@@ -311,7 +311,7 @@ class TestComparison:
             compare_trained([own["joint"]], Data(articles, ()))
         with pytest.raises(ConfigError, match="trained on 30 articles, --train and --limit give 29"):
             compare_trained(list(own.values()), Data(articles[:29], ()))
-        with pytest.raises(ConfigError, match="differ in training files, n_folds or seeds"):
+        with pytest.raises(ConfigError, match="differ in training files, n_folds, seeds or text"):
             compare_trained([own["two_stage"], own["joint"], own["joint"]], Data(articles, ()))
 
     @pytest.mark.parametrize(
