@@ -18,7 +18,10 @@ if TYPE_CHECKING:
 
 def audit(
     files: Annotated[
-        list[Path], typer.Argument(help="Rows of any kind: JSON, CSV, XML, columns; plain or .gz.", metavar="FILE...")
+        list[Path],
+        typer.Argument(
+            help="Rows of any kind: JSON, CSV, XML, columns, folders of brat; plain or .gz.", metavar="FILE..."
+        ),
     ],
     json_file: JsonFile = None,
     file_format: FileFormat = None,
@@ -32,7 +35,7 @@ def audit(
 
     Example: python run.py audit data/sample/train.jsonl data/sample/test.jsonl
     """
-    if show_audit(files, json_file, reading_of(file_format, encoding, columns, label_map)):
+    if show_audit(files, json_file, reading_of(file_format, encoding, columns, label_map, of_any_kind=True)):
         raise typer.Exit(DataError.exit_code)
 
 

@@ -22,16 +22,19 @@ from pipeline.cli.say import say
 
 def convert(
     source: Annotated[
-        Path, typer.Argument(help="Rows of any kind: JSON, CSV, XML, columns; plain or .gz.", metavar="IN")
+        Path,
+        typer.Argument(help="Rows of any kind: JSON, CSV, XML, columns, a folder of brat; plain or .gz.", metavar="IN"),
     ],
     target: Annotated[
         Path,
         typer.Argument(help="New file: .csv, .tsv, .json (an array), else JSON lines; .gz packs it.", metavar="OUT"),
     ],
     wanted: Annotated[
-        Literal["articles", "targets", "documents", "entities", "conll"],
+        Literal["articles", "targets", "documents", "entities", "conll", "doccano", "cluener", "spacy"],
         typer.Option(
-            "--to", help="What the rows are: articles, targets, documents, entities; conll writes BIO columns."
+            "--to",
+            help="What the rows are: articles, targets, documents, entities; entities also as conll (BIO columns), "
+            "doccano, cluener or spacy.",
         ),
     ],
     file_format: FileFormat = None,
@@ -54,7 +57,7 @@ def convert(
         source,
         target,
         Wanted(wanted),
-        reading=reading_of(file_format, encoding, columns, label_map),
+        reading=reading_of(file_format, encoding, columns, label_map, of_any_kind=True),
         policy=BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP,
         csv_bom=csv_bom,
     )

@@ -43,19 +43,32 @@ Workers = Annotated[
 
 
 def reading_of(
-    file_format: str | None = None, encoding: str | None = None, columns: str | None = None, labels: str | None = None
+    file_format: str | None = None,
+    encoding: str | None = None,
+    columns: str | None = None,
+    labels: str | None = None,
+    *,
+    of_any_kind: bool = False,
 ) -> Reading:
     """Return how files are to be read, as the options of a command say.
+
+    Args:
+        file_format: name of a format.
+        encoding: name of an encoding.
+        columns: names of columns.
+        labels: what labels mean.
+        of_any_kind: whether the command also reads texts with marked entities.
 
     Raises:
         ConfigError: there is no such format or encoding, or a list of names is none.
     """
+    from pipeline.data.formats.kinds import check_format
     from pipeline.data.formats.registry import format_named
     from pipeline.data.reading import Reading, parse_columns, parse_label_map
     from pipeline.text.encodings import codec_of
 
     if file_format is not None:
-        format_named(file_format)
+        (check_format if of_any_kind else format_named)(file_format)
     if encoding is not None:
         codec_of(encoding)
     return Reading(file_format, encoding, parse_columns(columns), parse_label_map(labels))

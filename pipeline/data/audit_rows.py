@@ -9,7 +9,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-from pipeline.data.formats.kinds import Kind
+from pipeline.data.formats.kinds import Kind, tagging_form
 from pipeline.data.formats.registry import iter_records
 from pipeline.data.formats.sentiment import RowKind, category_examples, document_examples, target_examples
 from pipeline.data.formats.sentiment.files import SentimentObjects
@@ -71,7 +71,7 @@ def audit_rows(path: Path, kind: Kind, reading: Reading) -> tuple[RowsAudit, Cou
     labels: Counter[str] = Counter()
     texts: Counter[int] = Counter()
     seen: dict[int, set[str]] = {}
-    found = _marked(path, result) if kind is Kind.ENTITIES else _judged(path, reading, result)
+    found = _marked(path, reading, result) if kind is Kind.ENTITIES else _judged(path, reading, result)
     for key, text, row_labels in found:
         result.n_rows += 1
         labels.update(row_labels)
@@ -117,10 +117,10 @@ def _form(row: dict[str, Any]) -> RowKind:
     )
 
 
-def _marked(path: Path, result: RowsAudit) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
+def _marked(path: Path, reading: Reading, result: RowsAudit) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
     """Yield the same for rows with marked entities; the first malformed row ends them."""
     try:
-        rows = read_rows(path).rows
+        rows = read_rows(path, form=tagging_form(reading)).rows
     except DataError as error:
         result.malformed(error.message)
         return

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from pipeline.data.audit import audit, format_audit
+from pipeline.data.formats import tagging
 from pipeline.data.formats.registry import FORMATS, iter_records
 from pipeline.data.formats.sentiment import iter_sentiment_objects
 from pipeline.data.read import BadRowPolicy, Reading, iter_articles
@@ -27,7 +28,7 @@ def formats(maker: Maker, size: int, folder: Path) -> None:
     content = "\n".join(lines).encode(rng.choice(ENCODINGS), "replace")
     path = folder / rng.choice(NAMES)
     path.write_bytes(maker.damaged(content) if rng.random() < 0.5 else content)
-    reading = Reading(rng.choice([None, *FORMATS]), rng.choice([None, None, *ENCODINGS]))
+    reading = Reading(rng.choice([None, *FORMATS, *tagging.FORMATS]), rng.choice([None, None, *ENCODINGS]))
     readers: list[Callable[[], object]] = [
         lambda: list(iter_records(path, reading)),
         lambda: list(iter_articles(path, policy=BadRowPolicy.SKIP, reading=reading)),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pipeline.data.formats.kinds import Kind, kind_of
+from pipeline.data.formats import tagging
+from pipeline.data.formats.kinds import Kind, kind_of, tagging_form
 from pipeline.data.formats.sentiment import (
     TARGETS,
     category_targets,
@@ -17,18 +18,16 @@ from pipeline.data.formats.sentiment import (
     target_entries,
 )
 from pipeline.data.formats.sentiment.readers import GROUP
-from pipeline.data.formats.tagging import TagRow, read_rows
-from pipeline.data.formats.write import write_conll, write_rows
+from pipeline.data.formats.write import TABLES, form_of, write_rows
 from pipeline.data.names import CATEGORY, FROM, LABEL, OCCURRENCE, POLARITY, TARGET, TEXT, TO
 from pipeline.data.read import BadRowPolicy, Reading, iter_articles
-from pipeline.errors import DataError
+from pipeline.errors import ConfigError, DataError
 from pipeline.schema import Article
 
 COLUMNS: dict[Kind, tuple[str, ...]] = {
     Kind.ARTICLES: ("newsId", "title", "content", "coreEntityEmotions", "truncated"),
     Kind.TARGETS: (TEXT, TARGET, FROM, TO, OCCURRENCE, CATEGORY, POLARITY, GROUP),
     Kind.DOCUMENTS: (TEXT, LABEL, GROUP),
-    Kind.ENTITIES: (TEXT, "entities"),
 }
 
 
@@ -40,6 +39,18 @@ class Wanted(StrEnum):
     DOCUMENTS = "documents"
     ENTITIES = "entities"
     CONLL = "conll"
+    DOCCANO = "doccano"
+    CLUENER = "cluener"
+    SPACY = "spacy"
+
+
+TAGGING_WRITERS: Mapping[Wanted, str] = {
+    Wanted.CONLL: "columns",
+    Wanted.DOCCANO: "doccano",
+    Wanted.CLUENER: "cluener",
+    Wanted.SPACY: "spacy",
+}
+"""What marked rows become in the formats of others, by the name of the writer."""
 
 
 def convert(
@@ -58,13 +69,17 @@ def convert(
         DataError: the file cannot be read or is empty, a row is malformed, or its rows are of another kind.
     """
     reading = reading or Reading()
-    kind = Kind.ENTITIES if wanted is Wanted.CONLL else Kind(wanted.value)
+    kind = Kind.ENTITIES if wanted in TAGGING_WRITERS else Kind(wanted.value)
+    if wanted in TAGGING_WRITERS and form_of(target) in TABLES:
+        raise ConfigError(f"{target}: {wanted} is not written as a table", hint="give a name that ends otherwise")
     found = kind_of(source, reading)
     if found is not kind:
         raise DataError(f"{source}: holds {found} rows, not {kind}", hint=f"--to {found} writes them")
     if kind is Kind.ENTITIES:
-        marked = read_rows(source).rows
-        return write_conll(target, marked) if wanted is Wanted.CONLL else _write_marked(target, marked, csv_bom)
+        marked = tagging.read_rows(source, form=tagging_form(reading)).rows
+        if wanted in TAGGING_WRITERS:
+            return tagging.write_rows(target, marked, TAGGING_WRITERS[wanted])
+        return _write_marked(target, marked, csv_bom)
     rows = {Kind.ARTICLES: _articles, Kind.TARGETS: _targets, Kind.DOCUMENTS: _documents}[kind](source, reading, policy)
     first = next(rows, None)
     if first is None:
@@ -121,12 +136,20 @@ def _documents(path: Path, reading: Reading, policy: BadRowPolicy) -> Iterator[d
         yield {key: value for key, value in found.items() if value is not None}
 
 
-def _write_marked(target: Path, rows: list[TagRow], csv_bom: bool) -> int:
-    def ours(row: TagRow) -> dict[str, Any]:
+def _write_marked(target: Path, rows: list[tagging.TagRow], csv_bom: bool) -> int:
+    """Write rows with entities; a table gets the regions of annotation tools, which readers of tables look for."""
+
+    def ours(row: tagging.TagRow) -> dict[str, Any]:
+        if form_of(target) in TABLES:
+            regions = [
+                {"start": start, "end": stop, "text": row.text[start:stop], "labels": [label]}
+                for start, stop, label in row.spans
+            ]
+            return {TEXT: row.text, LABEL: regions}
         spans = [
             {"entity": row.text[start:stop], "type": label, "from": start, "to": stop}
             for start, stop, label in row.spans
         ]
         return {"text": row.text, "entities": spans}
 
-    return write_rows(target, map(ours, rows), COLUMNS[Kind.ENTITIES], csv_bom=csv_bom)
+    return write_rows(target, map(ours, rows), (TEXT, LABEL), csv_bom=csv_bom)

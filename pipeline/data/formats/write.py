@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from pipeline.artifacts import atomic_writer, safe_cell
-from pipeline.data.formats.tagging import TagRow
-from pipeline.text.spans import Span, choose_spans
 
 TABLES = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 """Delimiters by the end of the name."""
+
+
+def form_of(path: Path) -> str:
+    """Return the end of a file's name that says its form, such as ".csv"; what is packed counts as if it were not."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[str], *, csv_bom: bool = False) -> int:
@@ -28,7 +31,7 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, Any]], columns: Sequence[
     Raises:
         ConfigError: the file cannot be written.
     """
-    suffix = Path(path.name.lower().removesuffix(".gz")).suffix
+    suffix = form_of(path)
     with atomic_writer(path) as file:
         if suffix in TABLES:
             return _write_table(file, rows, columns, delimiter=TABLES[suffix], bom=csv_bom)
@@ -69,30 +72,3 @@ def _write_array(file: TextIO, rows: Iterable[Mapping[str, Any]]) -> int:
         file.write(f"{',' if number > 1 else '['}\n{json.dumps(row, ensure_ascii=False)}")
     file.write("\n]\n" if number else "[]\n")
     return number
-
-
-def write_conll(path: Path, rows: Iterable[TagRow]) -> int:
-    """Write a token (or character) and its BIO tag on each line, a blank line after each row; return how many rows.
-
-    Blanks are no tokens. Of spans that overlap the longest is written.
-
-    Raises:
-        ConfigError: the file cannot be written.
-    """
-    number = 0
-    with atomic_writer(path) as file:
-        for number, row in enumerate(rows, 1):  # noqa: B007
-            file.writelines(f"{token}\t{tag}\n" for token, tag in _tagged(row))
-            file.write("\n")
-    return number
-
-
-def _tagged(row: TagRow) -> Iterator[tuple[str, str]]:
-    spans: list[Span] = choose_spans(row.spans)[0]
-    places = row.tokens or [(index, index + 1) for index, char in enumerate(row.text) if not char.isspace()]
-    begun: Span | None = None
-    for start, stop in places:
-        span = next((span for span in spans if span.start < stop and start < span.stop), None)
-        tag = "O" if span is None else f"{'I' if span == begun else 'B'}-{span.label or 'ENTITY'}"
-        begun = span
-        yield "".join(row.text[start:stop].split()) or "_", tag

@@ -1,4 +1,7 @@
-"""spaCy's JSON: texts with ``entities`` of [start, end, type], alone or in pairs, and documents with ``ents``."""
+"""spaCy's JSON: texts with ``entities`` of [start, end, type], alone or in pairs, and documents with ``ents``.
+
+The training files of spaCy 2 are read as well.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 from pipeline.data.formats.tagging.form import Notes
 from pipeline.data.formats.tagging.marked import Marked, entry, list_of, object_of, text_of, without
 from pipeline.data.formats.tagging.source import is_pair
+from pipeline.data.formats.tagging.spacy_training import is_training_document, parse_training_document
 from pipeline.errors import DataError
 
 _LISTS = ("ents", "entities", "spans")
@@ -16,8 +20,8 @@ _OF_DOCUMENT = ("tokens", "sents", "cats", "links", "relations")
 
 
 def is_spacy(value: object) -> bool:
-    """Tell a pair, a file of one object with pairs, ents, or spans of [start, end, type] or of start, end, label."""
-    if is_pair(value):
+    """Tell a pair, an object with pairs, paragraphs, ents, or spans of [start, end, type] or of start, end, label."""
+    if is_pair(value) or is_training_document(value):
         return True
     if not isinstance(value, dict):
         return False
@@ -33,6 +37,8 @@ def parse_spacy(value: object, *, labelled: bool, notes: Notes) -> list[Marked]:
             raise DataError(f"want a text and its entities, not {short_repr(value)}")
         return [_marked({**value[1], "text": value[0]}, labelled=labelled)]
     row = object_of(value)
+    if is_training_document(row):
+        return list(parse_training_document(row, labelled=labelled, notes=notes))
     if pairs := _pairs(row):
         return [marked for pair in pairs for marked in parse_spacy(pair, labelled=labelled, notes=notes)]
     return [_marked(row, labelled=labelled)]

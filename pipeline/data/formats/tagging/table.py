@@ -9,6 +9,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
 
+from pipeline.artifacts import plain_cell
 from pipeline.data.formats.entity_rows import parse_entities
 from pipeline.data.formats.files.tables import delimiter_of
 from pipeline.data.formats.tagging.form import Form, Notes
@@ -73,8 +74,9 @@ def _row(number: int, columns: list[str], cells: list[str], *, labelled: bool) -
     if len(cells) != len(columns):
         raise DataError(f"{len(cells)} columns, the header has {len(columns)}")
     row = dict(zip(columns, cells, strict=True))
-    entities = _entries(row[TEXT], row[LABEL]) if labelled else []
-    text, spans = parse_entities({"text": row[TEXT], "entities": entities})
+    text = plain_cell(row[TEXT])
+    entities = _entries(text, row[LABEL]) if labelled else []
+    text, spans = parse_entities({"text": text, "entities": entities})
     return TagRow(RowKind.TABLE, number, row, text, in_order(spans))
 
 
