@@ -26,6 +26,7 @@ from pipeline.workflow.dry_run import plan_training
 from pipeline.workflow.predict import Predictor, predict_stream
 from pipeline.workflow.train import TrainRequest, train
 from pipeline.workflow.transfer import read_others
+from pipeline.workflow.tune.data import load_run_data
 from tests.support.command_line import Done, TinyRun, TinyRuns
 
 OPTION = "text.to_simplified=true"
@@ -125,6 +126,9 @@ def test_training_on_traditional_articles_is_training_on_simplified_ones(
     train(request, mine)
     for name in ("rerank", "sentiment"):
         assert mine.oof(name).read_bytes() == RunFolder(run.path).oof(name).read_bytes()
+    data = load_run_data(mine, request.train, workers=1)
+    assert data.articles == list(iter_articles(tiny_data / "train.jsonl", labelled=True))
+    assert sum(int(labels.sum()) for labels in data.table.labels) > len(rows) / 2  # gold names are among the candidates
     assert read_json(mine.metrics)["out_of_fold"] == read_json(run.path / "metrics.json")["out_of_fold"]
 
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from opencc import OpenCC
 from typer.testing import CliRunner
 
 from pipeline.artifacts import RunFolder, read_json, read_table
 from pipeline.cli.main import app
-from pipeline.config import Config, TaggerConfig, load_config
+from pipeline.config import Config, TaggerConfig, TextConfig, load_config
 from pipeline.data.read import read_training
 from pipeline.errors import ConfigError
 from pipeline.metric import Difference, article_scores
@@ -22,6 +23,7 @@ from pipeline.workflow.compare_modes.table import Comparison, ModeRow
 from pipeline.workflow.modes import PROBS, StageSet
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions, score_out_of_fold
 from pipeline.workflow.predict import Predictor
+from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.train import TrainRequest, train
 
 NAMES = ("青禾科技", "云杉汽车", "银杏书店", "海棠茶社", "松果手机")
@@ -313,6 +315,28 @@ class TestComparison:
             compare_trained(list(own.values()), Data(articles[:29], ()))
         with pytest.raises(ConfigError, match="differ in training files, n_folds, seeds or text"):
             compare_trained([own["two_stage"], own["joint"], own["joint"]], Data(articles, ()))
+
+    def test_gold_names_are_read_in_the_script_of_the_runs(
+        self, own: dict[str, RunFolder], articles: list[Article], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        runs = [own["two_stage"], own["joint"]]
+        want = compare_trained(runs, Data(articles, ()))
+        simple = own["joint"].config
+
+        def load(path: Path) -> Config:
+            return replace(load_run_config(path), text=TextConfig(to_simplified=path != simple))
+
+        monkeypatch.setattr("pipeline.workflow.compare_modes.compare.load_run_config", load)
+        with pytest.raises(ConfigError, match=r"differ in training files, n_folds, seeds or text\.to_simplified"):
+            compare_trained(runs, Data(articles, ()))
+        simple = Path()
+        convert = OpenCC("s2t").convert
+        traditional = [
+            replace(article, entities=tuple(replace(one, name=convert(one.name)) for one in article.entities or ()))
+            for article in articles
+        ]
+        assert traditional != articles
+        assert compare_trained(runs, Data(traditional, ())).out_of_fold == want.out_of_fold
 
     @pytest.mark.parametrize(
         ("gain", "said"),
