@@ -98,8 +98,7 @@ def _judged(path: Path, reading: Reading, result: RowsAudit) -> Iterator[tuple[t
             row = objects.ours(record.value)
             examples = [] if row is None else list(_READERS[_form(row)](row))
         except DataError as error:
-            hint = f" ({error.hint})" if error.hint else ""
-            result.malformed(f"{path}:{record.line}: {error.message}{hint}")
+            result.malformed(f"{path}:{record.line}: {_told(error)}")
             continue
         for target, label in examples:
             yield (target.document, target.name, str(target.start)), target.document, [label]
@@ -117,12 +116,16 @@ def _form(row: dict[str, Any]) -> RowKind:
     )
 
 
+def _told(error: DataError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message
+
+
 def _marked(path: Path, reading: Reading, result: RowsAudit) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
     """Yield the same for rows with marked entities; the first malformed row ends them."""
     try:
         rows = read_rows(path, form=tagging_form(reading)).rows
     except DataError as error:
-        result.malformed(error.message)
+        result.malformed(_told(error))
         return
     for row in rows:
         yield (row.text,), row.text, [span.label for span in row.spans]

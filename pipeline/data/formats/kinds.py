@@ -54,7 +54,7 @@ def kind_of(path: AnyFile, reading: Reading | None = None) -> Kind:
     reading = reading or Reading()
     if reading.format in tagging.FORMATS or (isinstance(path, Path) and is_brat(path)):
         return Kind.ENTITIES
-    for number, record in enumerate(islice(iter_records(path, reading), N_LOOKED_AT)):
+    for number, record in enumerate(islice(iter_records(path, reading, is_told=False), N_LOOKED_AT)):
         if record.fault and number == 0:
             if not _is_json(record.fault):
                 return Kind.ENTITIES

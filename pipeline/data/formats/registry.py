@@ -54,8 +54,13 @@ def recognise(file_name: str, first: str) -> str:
     return next(chain(by_name, by_line), JSON_LINES)
 
 
-def iter_records(path: AnyFile, reading: Reading | None = None) -> Iterator[Record]:
+def iter_records(path: AnyFile, reading: Reading | None = None, *, is_told: bool = True) -> Iterator[Record]:
     """Yield the rows of a file of any format, with the columns under our names, one in memory at a time.
+
+    Args:
+        path: of the file.
+        reading: what is not to be recognised.
+        is_told: say which format was recognised.
 
     Raises:
         ConfigError: there is no such format or encoding.
@@ -75,7 +80,7 @@ def iter_records(path: AnyFile, reading: Reading | None = None) -> Iterator[Reco
     if known is None:
         name = recognise(str(path), held[0].text)
         known = FORMATS[name]
-        if name != JSON_LINES:
+        if is_told and name != JSON_LINES:
             tell(f"{path}: read as {name}, {known.about} (--format settles it)")
     is_first = True
     for record in known.read(chain(held, lines)):

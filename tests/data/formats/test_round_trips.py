@@ -221,6 +221,12 @@ def test_commands_read_folders_and_pairs(run_here: Callable[..., Done], tmp_path
         ("entities", {"PER": 1, "LOC": 1, "ORG": 1}, 2)
     ] * 2
     assert json.loads(done.out)["shared_texts"][0]["n_texts"] == 2
+    told = [line for line in done.err.splitlines() if line.startswith(f"{pairs}: ")]
+    assert told == [f"{pairs}: rows are spaCy's: 2 rows, 3 types (--format settles it)"]
+    (tmp_path / "empty").mkdir()
+    done = run_here("audit", "empty")
+    assert done.code == 3
+    assert "empty: a folder without .txt files (want brat's files: .txt and .ann of one name)" in done.out
 
 
 def test_format_and_encoding_of_marked_rows_are_followed(run_here: Callable[..., Done], tmp_path: Path) -> None:

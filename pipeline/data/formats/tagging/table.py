@@ -19,6 +19,7 @@ from pipeline.data.formats.tagging.row import RowKind, TagRow
 from pipeline.data.formats.tagging.source import decoded_lines, located
 from pipeline.data.lines import MAX_LINE_BYTES
 from pipeline.errors import DataError
+from pipeline.text.spans import Span
 
 TEXT, LABEL = "text", "label"
 
@@ -75,9 +76,20 @@ def _row(number: int, columns: list[str], cells: list[str], *, labelled: bool) -
         raise DataError(f"{len(cells)} columns, the header has {len(columns)}")
     row = dict(zip(columns, cells, strict=True))
     text = plain_cell(row[TEXT])
-    entities = _entries(text, row[LABEL]) if labelled else []
-    text, spans = parse_entities({"text": text, "entities": entities})
+    if not labelled:
+        return TagRow(RowKind.TABLE, number, row, text)
+    try:
+        spans = _spans(text, row[LABEL])
+    except DataError:
+        if text == row[TEXT]:
+            raise
+        text = row[TEXT]  # the apostrophe is of the text: somebody's regions count it
+        spans = _spans(text, row[LABEL])
     return TagRow(RowKind.TABLE, number, row, text, in_order(spans))
+
+
+def _spans(text: str, cell: str) -> list[Span]:
+    return parse_entities({"text": text, "entities": _entries(text, cell)})[1]
 
 
 def _entries(text: str, cell: str) -> list[dict[str, Any]]:

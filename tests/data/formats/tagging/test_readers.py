@@ -236,6 +236,19 @@ def test_tables_survive_being_read_and_written(
     ]
 
 
+def test_the_apostrophe_before_a_formula_is_of_the_text_where_regions_count_it(write: Write) -> None:
+    ours = {"start": 0, "end": 2, "text": "=青", "labels": ["A"]}
+    theirs = {**ours, "start": 1, "end": 3}
+    content = table(("text", "label"), ("'=青", json.dumps([ours])), ("'=青", json.dumps([theirs])), ("'=青", ""))
+    path = write("a.csv", content)
+    assert [(row.text, row.spans) for row in read_rows(path).rows] == [
+        ("=青", (Span(0, 2, "A"),)),
+        ("'=青", (Span(1, 3, "A"),)),
+        ("=青", ()),
+    ]
+    assert [row.text for row in iter_rows(path)] == ["=青"] * 3
+
+
 def test_tables_as_annotation_tools_export_them(write: Write) -> None:
     regions = [REGION, {"start": 2, "end": 4, "labels": ["产品", "新"]}]
     content = table(("label", "text"), (json.dumps(regions), "青禾新品"), ("", "无"), ("[]", "无"), ("null", "无"))
