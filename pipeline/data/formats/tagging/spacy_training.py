@@ -96,7 +96,7 @@ def _joined(forms: list[str], tokens: list[dict[str, Any]]) -> tuple[str, list[R
     text, found = "", []
     for form, token in zip(forms, tokens, strict=True):
         found.append((len(text), len(text) + len(form)))
-        text += f"{form}{token.get('space') or ''}"
+        text += f"{form}{' ' if token.get('space') in (True, ' ') else ''}"
     return text, found
 
 

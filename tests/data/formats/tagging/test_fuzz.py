@@ -51,6 +51,7 @@ def test_random_bytes(tmp_path_factory: pytest.TempPathFactory, name: str | None
 KEYS = (
     *("text", "label", "labels", "entities", "ents", "spans", "data", "annotations", "result", "value", "start", "end"),
     *("start_offset", "end_offset", "from", "to", "tokens", "tags", "ner_tags", "relations", "type", "completions"),
+    *("paragraphs", "sentences", "raw", "orth", "ner", "space"),
 )
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-2, 9) | st.floats(allow_nan=False) | st.sampled_from(["", "青禾", "PER"]),

@@ -18,7 +18,7 @@ FIRST = [("赵", "B-PER"), ("以宁", "L-PER"), ("在", "O"), ("青禾县", "U-L
 SECOND = [("Nova", "B-产品"), ("3", "I-产品"), ("Pro", "L-产品"), ("来了", "-")]
 
 
-def sentence(tokens: list[tuple[str, str | None]], **more: str) -> dict[str, Any]:
+def sentence(tokens: list[tuple[str, str | None]], **more: object) -> dict[str, Any]:
     return {"tokens": [{"id": n, "orth": form, "ner": tag, **more} for n, (form, tag) in enumerate(tokens)]}
 
 
@@ -54,8 +54,9 @@ def test_the_text_of_a_paragraph_is_kept(write: Write) -> None:
 
 
 def test_blanks_are_where_tokens_say_so(write: Write) -> None:
-    path = write("a.json", json.dumps([document(sentence(FIRST[3:], space=" "))]))
-    assert [(row.text, row.spans) for row in read_rows(path).rows] == [("青禾县 。 ", (Span(0, 3, "LOC"),))]
+    for blank, text in ((" ", "青禾县 。 "), (True, "青禾县 。 "), (False, "青禾县。"), ("", "青禾县。")):
+        path = write("a.json", json.dumps([document(sentence(FIRST[3:], space=blank))]))
+        assert [(row.text, row.spans) for row in read_rows(path).rows] == [(text, (Span(0, 3, "LOC"),))]
 
 
 def test_tags_that_break_the_rules_are_counted(write: Write, caplog: pytest.LogCaptureFixture) -> None:

@@ -100,6 +100,12 @@ RESULT = [{"value": region, "from_name": "label", "to_name": "text", "type": "la
 TRIPLES = [[0, 3, "PER"], [4, 7, "LOC"]]
 PLACES = [{"start": start, "end": end, "label": label} for start, end, label in TRIPLES]
 OFFSETS = [{"id": 1, "label": label, "start_offset": start, "end_offset": end} for start, end, label in TRIPLES]
+BILUO = [
+    {"orth": "赵以宁", "ner": "U-PER"},
+    {"orth": "在", "ner": "O"},
+    {"orth": "青禾县", "ner": "U-LOC"},
+    {"orth": "。", "ner": "O"},
+]
 VARIANTS: dict[str, tuple[str, object]] = {
     "ours": ("entities", {"text": TEXT, "entities": [{"type": t, "from": s, "to": e} for s, e, t in TRIPLES]}),
     "doccano, label": ("doccano", {"id": 1, "text": TEXT, "label": TRIPLES}),
@@ -122,6 +128,7 @@ VARIANTS: dict[str, tuple[str, object]] = {
     ),
     "spaCy, spans": ("spacy", {"text": TEXT, "spans": PLACES, "answer": "accept"}),
     "spaCy, objects": ("spacy", {"text": TEXT, "entities": PLACES}),
+    "spaCy, training": ("spacy", {"id": 0, "paragraphs": [{"sentences": [{"tokens": BILUO}]}]}),
     "spaCy, one object": ("spacy", {"classes": ["PER"], "annotations": [[TEXT, {"entities": TRIPLES}]]}),
 }
 
