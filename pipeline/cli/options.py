@@ -68,7 +68,10 @@ def reading_of(
     from pipeline.text.encodings import codec_of
 
     if file_format is not None:
-        (check_format if of_any_kind else format_named)(file_format)
+        if of_any_kind:
+            check_format(file_format)
+        else:
+            format_named(file_format)
     if encoding is not None:
         codec_of(encoding)
     return Reading(file_format, encoding, parse_columns(columns), parse_label_map(labels))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -61,7 +61,8 @@ def dictionary_path(config: CandidateConfig) -> Path | None:
 
 def _dictionary_names(path: Path, config: Config, articles: Sequence[Article]) -> list[str]:
     """Return the names of the dictionary, and log how many there are and how many occur."""
-    options, convert = config.candidates, to_simplified if config.text.to_simplified else str
+    options = config.candidates
+    convert: Callable[[str], str] = to_simplified if config.text.to_simplified else str
     found = load_dictionary(path, min_chars=options.min_name_chars, max_chars=options.max_chars, convert=convert)
     matcher, looked_at = Matcher(found.keys), articles[:MAX_COUNTED_ARTICLES]
     seen: set[str] = set()

@@ -61,8 +61,9 @@ def kind_of(path: AnyFile, reading: Reading | None = None) -> Kind:
             break
         if kind := _shown_kind(record.value):
             return kind
-    is_open = reading.format is None and isinstance(path, Path)
-    return Kind.ENTITIES if is_open and _is_marked(path, reading.encoding) else Kind.ARTICLES
+    if reading.format is None and isinstance(path, Path) and _is_marked(path, reading.encoding):
+        return Kind.ENTITIES
+    return Kind.ARTICLES
 
 
 def check_format(name: str) -> None:

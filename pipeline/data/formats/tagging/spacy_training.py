@@ -93,7 +93,8 @@ def _joined(forms: list[str], tokens: list[dict[str, Any]]) -> tuple[str, list[R
     if not any("space" in token for token in tokens):
         text, places = join_tokens(forms)
         return text, list(places)
-    text, found = "", []
+    text = ""
+    found: list[Range] = []
     for form, token in zip(forms, tokens, strict=True):
         found.append((len(text), len(text) + len(form)))
         text += f"{form}{' ' if token.get('space') in (True, ' ') else ''}"
