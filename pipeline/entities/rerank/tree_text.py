@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
@@ -41,7 +42,7 @@ WHOLES = re.compile(r"-?[0-9]{1,15}(?: -?[0-9]{1,15})*", re.ASCII)
 REALS = re.compile(r"[-+0-9.e]+(?: [-+0-9.e]+)*", re.ASCII)
 """What LightGBM reads as Python does: it would go on behind a sign that it does not know."""
 FINITE = ("threshold", "leaf_value")
-DECISIONS = (0, 2, 4, 6, 8, 10)
+DECISIONS = {0, 2, 4, 6, 8, 10}
 """No categorical split (an odd number); a default side, and one of three ways to treat what is missing."""
 
 
@@ -87,11 +88,7 @@ def checked_tree_text(text: str, n_features: int) -> str:
     if sizes.min(initial=1) < 1 or int(sizes.sum()) != len(body):
         raise ValueError("tree_sizes are not those of the trees")
     edges = [0, *np.cumsum(sizes).tolist()]
-    for number, (first, last) in enumerate(pairwise(edges)):
-        try:
-            _check_tree(_entries(body[first:last].decode().split("\n")), number, n_features)
-        except ValueError as error:
-            raise ValueError(f"tree {number}: {error}") from error
+    _check_trees([body[first:last].decode().split("\n") for first, last in pairwise(edges)], n_features)
     return text[: end + len(END)]
 
 
@@ -101,29 +98,65 @@ def feature_names(text: str) -> list[str]:
     return next(line for line in head if line.startswith("feature_names=")).partition("=")[2].split(" ")
 
 
-def _check_tree(tree: Mapping[str, str], number: int, n_features: int) -> None:
-    n_leaves = _whole(tree, "num_leaves")
+def _check_trees(trees: Sequence[list[str]], n_features: int) -> None:
+    found = []
+    for number, lines in enumerate(trees):
+        with _told_of(number):
+            found.append(_entries(lines))
+            _check_names(found[-1], number)
+    values = {name: _of_all(found, name, kind) for name, kind in {**OF_SPLITS, **OF_LEAVES}.items()}
+    for number, tree in enumerate(found):
+        with _told_of(number):
+            _check_values({name: of_tree[number] for name, of_tree in values.items()}, tree, n_features)
+
+
+@contextmanager
+def _told_of(number: int) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"tree {number}: {error}") from error
+
+
+def _of_all(trees: Sequence[Mapping[str, str]], name: str, kind: Any) -> list[np.ndarray]:
+    """Return the numbers that each tree has by a name; read at once, since a call for each takes long."""
+    texts = [tree.get(name, "") for tree in trees]
+    try:
+        numbers = _numbers(" ".join(filter(None, texts)), name, kind)
+    except ValueError:
+        for number, text in enumerate(texts):
+            with _told_of(number):
+                _numbers(text, name, kind)
+        raise
+    counts = [text.count(" ") + 1 if text else 0 for text in texts]
+    return np.split(numbers, np.cumsum(counts)[:-1])
+
+
+def _check_names(tree: Mapping[str, str], number: int) -> None:
     known = {*SINGLE, *OF_SPLITS, *OF_LEAVES}
     if set(tree) - known or SINGLE - set(tree):
         raise ValueError(f"entries {', '.join(sorted((set(tree) - known) | (SINGLE - set(tree))))} unknown or missing")
     if _whole(tree, "Tree") != number:
         raise ValueError(f"is called {tree['Tree']}")
-    if not 1 <= n_leaves <= MAX_LEAVES or _whole(tree, "num_cat") or _whole(tree, "is_linear"):
+    if not 1 <= _whole(tree, "num_leaves") <= MAX_LEAVES or _whole(tree, "num_cat") or _whole(tree, "is_linear"):
         raise ValueError(f"want 1 to {MAX_LEAVES} leaves with plain values, and splits of numbers")
     _numbers(tree["shrinkage"], "shrinkage", np.float64)
-    values: dict[str, np.ndarray] = {}
+
+
+def _check_values(values: Mapping[str, np.ndarray], tree: Mapping[str, str], n_features: int) -> None:
+    n_leaves = _whole(tree, "num_leaves")
     for kinds, n_entries in ((OF_SPLITS, n_leaves - 1), (OF_LEAVES, n_leaves)):
-        for name, kind in kinds.items():
+        for name in kinds:
             if n_leaves == 1 and name != "leaf_value" and not tree.get(name):
                 continue  # a tree without a split says little
-            values[name] = _numbers(tree.get(name, ""), name, kind)
             if len(values[name]) != n_entries:
                 raise ValueError(f"{name}: {len(values[name])} entries, want {n_entries}")
     if n_leaves == 1:
         return
-    if not ((values["split_feature"] >= 0) & (values["split_feature"] < n_features)).all():
+    features = values["split_feature"]
+    if features.min() < 0 or features.max() >= n_features:
         raise ValueError(f"split_feature: want 0 to {n_features - 1}")
-    if not np.isin(values["decision_type"], DECISIONS).all():
+    if not set(values["decision_type"].tolist()) <= DECISIONS:
         raise ValueError("decision_type: not that of a split of numbers")
     children = np.concatenate([values["left_child"], values["right_child"]])
     parents = np.tile(np.arange(n_leaves - 1), 2)
