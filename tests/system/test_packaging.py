@@ -26,6 +26,7 @@ from tests.support.paths import ASSETS, ROOT, SAMPLE
 PROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 EXTRAS = {
     "cluster": "requirements-cluster.txt",
+    "engine": "requirements-engine.txt",
     "script": "requirements-script.txt",
     "tune": "requirements-tune.txt",
 }
