@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +22,19 @@ _BLANKS = re.compile(r"\s\s+")
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The columns of the terms that a text holds, rising, and how often it holds each."""
+
+
+REMEMBERED = 8192
+"""Texts of which training remembers the n-grams: several members are fitted to the same ones, in every fold."""
+
+
+class NgramStatistics(NamedTuple):
+    """The n-grams of some texts."""
+
+    terms: list[str]
+    """Distinct, in the order of their code points."""
+    n_texts: NDArray[np.int64]
+    """How many texts hold each."""
 
 
 def word_ngrams(text: str) -> list[str]:
@@ -39,12 +55,29 @@ class WordCounter:
     def __init__(self, terms: Sequence[str]) -> None:
         self._columns = {term: column for column, term in enumerate(terms)}
 
+    @staticmethod
+    def statistics(texts: Sequence[str]) -> NgramStatistics:
+        """Return the n-grams of texts, each of which counts as often as it is there."""
+        n_texts: Counter[str] = Counter()
+        for text, n_times in Counter(texts).items():
+            for term in _counted_words(text):
+                n_texts[term] += n_times
+        terms = sorted(n_texts)
+        return NgramStatistics(terms, np.fromiter(map(n_texts.__getitem__, terms), np.int64, len(terms)))
+
     def count(self, text: str) -> Counts:
         """Count the terms of a text."""
+        return self._known_of(Counter(word_ngrams(text)))
+
+    def count_remembered(self, text: str) -> Counts:
+        """Count the terms of a text that was counted before, or will be again."""
+        return self._known_of(_counted_words(text))
+
+    def _known_of(self, found: Mapping[str, int]) -> Counts:
         column_of = self._columns.get
-        found, counts = np.unique([column_of(term, -1) for term in word_ngrams(text)] or [-1], return_counts=True)
-        known = found >= 0
-        return found[known], counts[known]
+        pairs = sorted((column, n) for term, n in found.items() if (column := column_of(term)) is not None)
+        columns, counts = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return columns, counts
 
 
 class NgramCounter:
@@ -73,9 +106,29 @@ class NgramCounter:
         self._in_order = bool((np.diff(self._columns) > 0).all())
         self._known = codes[self._columns]
 
+    @staticmethod
+    def statistics(texts: Sequence[str], sizes: tuple[int, int]) -> NgramStatistics:
+        """Return the n-grams of texts, each of which counts as often as it is there."""
+        n_times = Counter(texts)
+        found = [_remembered_codes(text, sizes)[0] for text in n_times]
+        codes = np.concatenate(found) if found else np.zeros(0, np.int64)
+        times = np.repeat(np.fromiter(n_times.values(), np.int64, len(found)), list(map(len, found)))
+        order = np.argsort(codes, kind="stable")
+        distinct, firsts = np.unique(codes[order], return_index=True)
+        n_texts = np.add.reduceat(times[order], firsts) if len(distinct) else times
+        return NgramStatistics(_strings(distinct), n_texts)
+
     def count(self, text: str) -> Counts:
         """Count the terms of a text."""
-        codes, counts = np.unique(_all_codes(_characters(_BLANKS.sub(" ", text)), self.sizes), return_counts=True)
+        return self._known_of(*_counted_codes(text, self.sizes))
+
+    def count_remembered(self, text: str) -> Counts:
+        """Count the terms of a text that was counted before, or will be again."""
+        return self._known_of(*_remembered_codes(text, self.sizes))
+
+    def _known_of(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> Counts:
+        if not len(self._known):
+            return codes[:0], counts[:0]
         places = np.minimum(np.searchsorted(self._known, codes), len(self._known) - 1)
         known = self._known[places] == codes
         columns, counts = self._columns[places[known]], counts[known]
@@ -83,6 +136,27 @@ class NgramCounter:
             return columns, counts
         order = np.argsort(columns)
         return columns[order], counts[order]
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _counted_words(text: str) -> Counter[str]:
+    return Counter(word_ngrams(text))
+
+
+@lru_cache(maxsize=REMEMBERED)
+def _remembered_codes(text: str, sizes: tuple[int, int]) -> Counts:
+    return _counted_codes(text, sizes)
+
+
+def _counted_codes(text: str, sizes: tuple[int, int]) -> Counts:
+    """Return the codes of the n-grams of a text, rising, and how often it holds each."""
+    return np.unique(_all_codes(_characters(_BLANKS.sub(" ", text)), sizes), return_counts=True)
+
+
+def _strings(codes: NDArray[np.int64]) -> list[str]:
+    """Return the n-grams that codes stand for."""
+    characters = [(codes >> shift * _BITS) & ((1 << _BITS) - 1) for shift in (2, 1, 0)]
+    return ["".join(chr(point - 1) for point in points if point) for points in np.stack(characters, 1).tolist()]
 
 
 def _characters(text: str) -> np.ndarray:

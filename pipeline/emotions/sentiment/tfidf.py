@@ -16,7 +16,7 @@ from safetensors.numpy import load_file, save
 
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
 from pipeline.emotions.sentiment.linear import FitLinear, fit_softmax
-from pipeline.emotions.sentiment.ngrams import NgramCounter, WordCounter, word_ngrams
+from pipeline.emotions.sentiment.ngrams import NgramCounter, WordCounter
 from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, class_weights, softmax
 from pipeline.errors import ArtifactError
@@ -133,18 +133,19 @@ class Tfidf:
         """Return the features of examples: float64 (n_examples, n_features)."""
         from scipy import sparse  # prediction does without
 
-        rows = self._rows(examples)
+        rows = self._rows(examples, training=True)
         offsets = np.cumsum([0, *(len(columns) for columns, _ in rows)])
         columns, values = map(np.concatenate, zip(*rows, strict=True))
         n_features = sum(len(weighing.terms) for weighing in self.weighings_.values())
         return sparse.csr_matrix((values, columns, offsets), shape=(len(rows), n_features))
 
-    def _rows(self, examples: Sequence[Target]) -> list[Row]:
+    def _rows(self, examples: Sequence[Target], *, training: bool = False) -> list[Row]:
         """Return the features of each example that are not 0, the fields side by side."""
         parts, shift = [], 0
         for field, column in _columns(examples).items():
             weighing, weight = self.weighings_[field], FIELD_WEIGHTS[field]
-            parts.append([(columns + shift, values * weight) for columns, values in map(weighing.row, column)])
+            row_of = weighing.training_row if training else weighing.row
+            parts.append([(columns + shift, values * weight) for columns, values in map(row_of, column)])
             shift += len(weighing.terms)
         return [
             (np.concatenate([columns for columns, _ in row]), np.concatenate([values for _, values in row]))
@@ -201,12 +202,12 @@ class _Weighing:
 
     @classmethod
     def fit(cls, texts: Sequence[str], tokens: Tokens, min_count: int) -> Self:
-        from sklearn.feature_extraction.text import TfidfVectorizer  # prediction does without
-
-        kind = {"analyzer": "char", "ngram_range": NGRAMS} if tokens == "char" else {"analyzer": word_ngrams}
-        vectorizer = TfidfVectorizer(**kind, lowercase=False, min_df=min_count)
-        vectorizer.fit(texts)
-        return cls(vectorizer.get_feature_names_out().tolist(), vectorizer.idf_, tokens)
+        """Take the n-grams that so many of the texts hold, weighed by ``log((1 + n) / (1 + n_texts)) + 1``."""
+        found = NgramCounter.statistics(texts, NGRAMS) if tokens == "char" else WordCounter.statistics(texts)
+        kept = np.flatnonzero(found.n_texts >= min_count)
+        terms = [found.terms[index] for index in kept.tolist()]
+        idf = np.log((len(texts) + 1.0) / (found.n_texts[kept] + 1.0)) + 1.0
+        return cls(terms, idf, tokens)
 
     @classmethod
     def shared(cls, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> _Weighing:
@@ -220,7 +221,13 @@ class _Weighing:
 
     def _row(self, text: str) -> Row:
         """Return the terms of a text and their weights, the squares of which sum to 1."""
-        columns, counts = self._counter.count(text)
+        return self._weighed(*self._counter.count(text))
+
+    def training_row(self, text: str) -> Row:
+        """Return the same for a text that the n-grams were fitted to."""
+        return self._weighed(*self._counter.count_remembered(text))
+
+    def _weighed(self, columns: NDArray[np.int64], counts: NDArray[np.int64]) -> Row:
         values = (np.log(counts.astype(np.float64)) + 1.0) * self.idf[columns]
         norm = np.sqrt(np.cumsum(values * values)[-1]) if len(values) else 1.0  # summed in the order of scikit-learn
         return columns, values / norm if norm else values
