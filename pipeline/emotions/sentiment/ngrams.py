@@ -56,13 +56,13 @@ class WordCounter:
         self._columns = {term: column for column, term in enumerate(terms)}
 
     @staticmethod
-    def statistics(texts: Sequence[str]) -> NgramStatistics:
-        """Return the n-grams of texts, each of which counts as often as it is there."""
+    def statistics(texts: Sequence[str], *, min_count: int = 1) -> NgramStatistics:
+        """Return the n-grams that so many texts hold; a text counts as often as it is there."""
         n_texts: Counter[str] = Counter()
         for text, n_times in Counter(texts).items():
             for term in _counted_words(text):
                 n_texts[term] += n_times
-        terms = sorted(n_texts)
+        terms = sorted(term for term, n in n_texts.items() if n >= min_count)
         return NgramStatistics(terms, np.fromiter(map(n_texts.__getitem__, terms), np.int64, len(terms)))
 
     def count(self, text: str) -> Counts:
@@ -107,8 +107,8 @@ class NgramCounter:
         self._known = codes[self._columns]
 
     @staticmethod
-    def statistics(texts: Sequence[str], sizes: tuple[int, int]) -> NgramStatistics:
-        """Return the n-grams of texts, each of which counts as often as it is there."""
+    def statistics(texts: Sequence[str], sizes: tuple[int, int], *, min_count: int = 1) -> NgramStatistics:
+        """Return the n-grams that so many texts hold; a text counts as often as it is there."""
         n_times = Counter(texts)
         found = [_remembered_codes(text, sizes)[0] for text in n_times]
         codes = np.concatenate(found) if found else np.zeros(0, np.int64)
@@ -116,7 +116,8 @@ class NgramCounter:
         order = np.argsort(codes, kind="stable")
         distinct, firsts = np.unique(codes[order], return_index=True)
         n_texts = np.add.reduceat(times[order], firsts) if len(distinct) else times
-        return NgramStatistics(_strings(distinct), n_texts)
+        often = n_texts >= min_count
+        return NgramStatistics(_strings(distinct[often]), n_texts[often])
 
     def count(self, text: str) -> Counts:
         """Count the terms of a text."""

@@ -203,11 +203,12 @@ class _Weighing:
     @classmethod
     def fit(cls, texts: Sequence[str], tokens: Tokens, min_count: int) -> Self:
         """Take the n-grams that so many of the texts hold, weighed by ``log((1 + n) / (1 + n_texts)) + 1``."""
-        found = NgramCounter.statistics(texts, NGRAMS) if tokens == "char" else WordCounter.statistics(texts)
-        kept = np.flatnonzero(found.n_texts >= min_count)
-        terms = [found.terms[index] for index in kept.tolist()]
-        idf = np.log((len(texts) + 1.0) / (found.n_texts[kept] + 1.0)) + 1.0
-        return cls(terms, idf, tokens)
+        found = (
+            NgramCounter.statistics(texts, NGRAMS, min_count=min_count)
+            if tokens == "char"
+            else WordCounter.statistics(texts, min_count=min_count)
+        )
+        return cls(found.terms, np.log((len(texts) + 1.0) / (found.n_texts + 1.0)) + 1.0, tokens)
 
     @classmethod
     def shared(cls, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> _Weighing:
