@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipeline.cli.options import Columns, Encoding, FileFormat, LabelNames, SkipBadRows, reading_of
+from pipeline.cli.options import SkipBadRows
+from pipeline.cli.row_options import reads_rows
 from pipeline.cli.say import say, warn_of_rows
 from pipeline.errors import DataError
 
@@ -16,20 +17,18 @@ if TYPE_CHECKING:
     from pipeline.data.read import Reading
 
 
+@reads_rows
 def check(
     submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
     input_file: Annotated[Path, typer.Option("--input", help="The articles it answers.", metavar="FILE")],
     skip_bad_rows: SkipBadRows = False,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    columns: Columns = None,
-    label_map: LabelNames = None,
+    reading: Reading | None = None,
 ) -> None:
     """Check an upload file against its articles; every problem by line; exit code 3 if there is any.
 
     Example: python run.py check --submission submissions/first.txt --input data/sample/test.jsonl
     """
-    if has_problems(submission, input_file, skip_bad_rows, reading_of(file_format, encoding, columns, label_map)):
+    if has_problems(submission, input_file, skip_bad_rows, reading):
         raise typer.Exit(DataError.exit_code)
 
 

@@ -12,16 +12,19 @@ import typer
 
 from pipeline.cli.files import distinct_outputs
 from pipeline.cli.options import Set
+from pipeline.cli.row_options import reads_labelled_rows
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from pipeline.data.reading import Reading
     from pipeline.standalone.heads.compare import HeadComparison
     from pipeline.standalone.heads.results import ResultFile
 
 logger = logging.getLogger("pipeline.cli")
 
 
+@reads_labelled_rows
 def heads(
     data: Annotated[
         Path,
@@ -62,6 +65,7 @@ def heads(
     color: Annotated[
         Literal["auto", "always", "never"], typer.Option(help="Colours in what is shown: auto, always, never.")
     ] = "auto",
+    reading: Reading | None = None,
 ) -> None:
     """Train sentiment heads with several seeds each, and print one table of how well they do.
 
@@ -98,6 +102,7 @@ def heads(
         n_seeds=seeds,
         held_out=held_out,
         n_shown=attention,
+        reading=reading,
     )
     logger.info(
         "train: %d examples, test: %d examples, classes: %s",

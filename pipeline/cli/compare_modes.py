@@ -4,21 +4,27 @@ from __future__ import annotations
 
 import logging
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipeline.cli.files import MODELS, distinct_outputs
 from pipeline.cli.options import Limit, Set
+from pipeline.cli.row_options import reads_labelled_rows
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
+
+if TYPE_CHECKING:
+    from pipeline.data.reading import Reading
 
 logger = logging.getLogger("pipeline.cli")
 
 ALL_MODES = "two_stage,joint,fused"
 
 
+@reads_labelled_rows
 def modes(
     train_files: Annotated[
         list[Path], typer.Option("--train", help="Labelled articles; may be given several times.", metavar="FILE")
@@ -41,6 +47,7 @@ def modes(
     limit: Limit = None,
     json_file: Annotated[Path | None, typer.Option("--json", help="Also write every figure as JSON.")] = None,
     markdown: Annotated[Path | None, typer.Option(help="Also write the table to a file.", metavar="FILE")] = None,
+    reading: Reading | None = None,
 ) -> None:
     """Put two stages, one joint tagger and the average of both side by side, on the same folds and seeds.
 
@@ -59,7 +66,7 @@ def modes(
     from pipeline.workflow.compare_modes.compare import compare_trained, read_data, train_modes
     from pipeline.workflow.train import TrainRequest
 
-    data = read_data(train_files, test, limit=limit)
+    data = read_data(train_files, test, limit=limit, reading=reading)
     if runs is not None:
         finished = [open_run(MODELS, name) for name in runs.split(",")]
     else:
@@ -69,7 +76,8 @@ def modes(
             for mode in names.split(","):
                 options = config_from_dict({**base.to_dict(), "mode": mode, "seed": seed})
                 command = ["run.py", *sys.argv[1:]]
-                requests.append(TrainRequest(train_files, options, None, limit, command=command, preset=preset))
+                request = TrainRequest(train_files, options, None, limit, command=command, preset=preset)
+                requests.append(replace(request, reading=reading) if reading else request)
         finished = train_modes(requests, MODELS, name=run or new_run_name(f"compare-{preset}"), resume=resume)
     comparison = compare_trained(finished, data)
     say(comparison.to_markdown())

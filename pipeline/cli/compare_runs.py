@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipeline.cli.files import chosen_run, distinct_outputs
 from pipeline.cli.options import Limit, Workers
+from pipeline.cli.row_options import reads_labelled_rows
 from pipeline.cli.say import STDOUT, say, write_json
 
+if TYPE_CHECKING:
+    from pipeline.data.reading import Reading
 
+
+@reads_labelled_rows
 def runs(
     run: Annotated[str, typer.Option("--run", help="Run under models/ to compare with.", metavar="NAME")],
     other: Annotated[str, typer.Option(help="Run under models/ that may be better.", metavar="NAME")],
@@ -23,6 +28,7 @@ def runs(
     ] = None,
     limit: Limit = None,
     workers: Workers = None,
+    reading: Reading | None = None,
 ) -> None:
     """Compare two runs on the same articles: paired differences, and what became of each gold entity.
 
@@ -30,7 +36,7 @@ def runs(
     """
     from pipeline.data.read import iter_articles
 
-    articles = list(islice(iter_articles(gold, labelled=True), limit))
+    articles = list(islice(iter_articles(gold, labelled=True, reading=reading), limit))
     base, candidate = (chosen_run(name) for name in (run, other))
     if json_file is not None:
         distinct_outputs(json_file, inputs=(gold,))

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipeline.cli.files import distinct_outputs
-from pipeline.cli.options import Columns, Encoding, FileFormat, JsonFile, LabelNames, SkipBadRows, reading_of
+from pipeline.cli.options import JsonFile, SkipBadRows
+from pipeline.cli.row_options import reads_labelled_rows
 from pipeline.cli.say import STDOUT, say, warn_of_rows, write_json
 
+if TYPE_CHECKING:
+    from pipeline.data.reading import Reading
 
+
+@reads_labelled_rows
 def evaluate(
     gold: Annotated[Path, typer.Option(help="Labelled articles.", metavar="FILE")],
     submission: Annotated[Path, typer.Option(help="Upload file.", metavar="FILE")],
     json_file: JsonFile = None,
     skip_bad_rows: SkipBadRows = False,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    columns: Columns = None,
-    label_map: LabelNames = None,
+    reading: Reading | None = None,
 ) -> None:
     """Score an upload file against labelled articles.
 
@@ -38,7 +40,6 @@ def evaluate(
 
     report = ReadReport(repeats=RepeatedIds())
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
-    reading = reading_of(file_format, encoding, columns, label_map)
     articles = list(iter_articles(gold, labelled=True, policy=policy, report=report, reading=reading))
     warn_of_rows(gold, report, "the second row of an id is scored with its second line, and so on")
     ids = [article.news_id for article in articles]

@@ -11,31 +11,35 @@ import typer
 from pipeline.cli.files import chosen_run, distinct_outputs
 from pipeline.cli.options import RunName
 from pipeline.cli.report import Lang, Language
+from pipeline.cli.row_options import reads_labelled_rows
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
 if TYPE_CHECKING:
+    from pipeline.data.reading import Reading
     from pipeline.schema import Article
 
 logger = logging.getLogger("pipeline.cli")
 
 
+@reads_labelled_rows
 def explain(
     title: Annotated[str | None, typer.Option(help="Title of the article.", metavar="TEXT")] = None,
     content: Annotated[str | None, typer.Option(help="Content of the article.", metavar="TEXT")] = None,
     news_id: Annotated[str | None, typer.Option("--id", help="newsId of an article of --input.", metavar="ID")] = None,
     input_file: Annotated[
-        Path | None, typer.Option("--input", help="JSON lines, plain or .gz.", metavar="FILE")
+        Path | None, typer.Option("--input", help="Articles, one of which is meant.", metavar="FILE")
     ] = None,
     run: RunName = None,
     out: Annotated[Path | None, typer.Option(help="Also write a page.", metavar="FILE.html")] = None,
     lang: Language = Lang.EN,
+    reading: Reading | None = None,
 ) -> None:
     """Show one article's entities, the next candidates, and the features and attention that decided.
 
     Example: python run.py explain --title 砚台超市开业 --content 砚台超市今天开业，好评如潮。
     """
-    article = _article(title, content, news_id, input_file)
+    article = _article(title, content, news_id, input_file, reading)
     distinct_outputs(out, inputs=(input_file,) if input_file else ())
 
     chosen = chosen_run(run)
@@ -54,7 +58,9 @@ def explain(
         say(str(out))
 
 
-def _article(title: str | None, content: str | None, news_id: str | None, source: Path | None) -> Article:
+def _article(
+    title: str | None, content: str | None, news_id: str | None, source: Path | None, reading: Reading | None
+) -> Article:
     from pipeline.data.read import iter_articles
     from pipeline.schema import Article
 
@@ -66,7 +72,7 @@ def _article(title: str | None, content: str | None, news_id: str | None, source
         return Article("article", title or "", content or "")
     if source is None:
         raise ConfigError("--id names an article of a file: give --input FILE")
-    found = next((article for article in iter_articles(source) if article.news_id == news_id), None)
+    found = next((article for article in iter_articles(source, reading=reading) if article.news_id == news_id), None)
     if found is None:
         raise DataError(f"{source}: holds no article {news_id}")
     return found

@@ -14,10 +14,12 @@ import typer
 
 from pipeline.cli.files import distinct_outputs
 from pipeline.cli.options import MAX_COUNT, Set
+from pipeline.cli.row_options import reads_labelled_rows, reads_rows
 from pipeline.cli.say import STDOUT, say, write_json
 from pipeline.errors import DataError
 
 if TYPE_CHECKING:
+    from pipeline.data.reading import Reading
     from pipeline.standalone.heads.answers import Answer, AnswerWriter
     from pipeline.standalone.heads.saved import SavedHead
     from pipeline.standalone.heads.unlabelled import UnlabelledRow
@@ -40,6 +42,7 @@ heads = typer.Typer(
 
 
 @heads.command()
+@reads_labelled_rows
 def train(
     data: Annotated[Path, typer.Option(help="Labelled rows.", metavar="FILE")],
     head: Annotated[str, typer.Option(help="As ian or af_lstm; text_cnn and the like read no target.", metavar="NAME")],
@@ -54,6 +57,7 @@ def train(
         int | None, typer.Option(min=0, max=MAX_COUNT, help="Of training and of the part held out.", metavar="N")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a trained head in the folder.")] = False,
+    reading: Reading | None = None,
 ) -> None:
     """Train a head on labelled rows into a new folder that holds all it needs.
 
@@ -71,7 +75,7 @@ def train(
 
     from pipeline.standalone.heads.train_saved import HeadTraining, train_head
 
-    request = HeadTraining(data, head, options, dev, command=["run.py", *sys.argv[1:]])
+    request = HeadTraining(data, head, options, dev, command=["run.py", *sys.argv[1:]], reading=reading)
     figures = train_head(request, out, force=force).dev
     logger.info(
         "dev: accuracy %.4f, macro F1 %.4f, %d examples; always the most frequent class: %.4f",
@@ -81,11 +85,13 @@ def train(
 
 
 @heads.command()
+@reads_rows
 def predict(
     model: Model,
     input_file: Input,
     out: Annotated[Path, typer.Option(help="The same rows with answers: JSON lines, CSV for *.csv, - for the screen.")],
     attention: Annotated[bool, typer.Option("--attention", help="Also tell where the head looked.")] = False,
+    reading: Reading | None = None,
 ) -> None:
     """Answer the rows of a file, labelled or not: the class, and the probability of each class.
 
@@ -108,9 +114,11 @@ def predict(
         distinct_outputs(out, inputs=(input_file,))
         output_file(out)  # better now than after the work
     saved = load_head(model)
-    n_rows, keys = survey(_rows(saved, input_file))  # finds what is wrong with a row before anything is written
+    n_rows, keys = survey(
+        _rows(saved, input_file, reading)
+    )  # finds what is wrong with a row before anything is written
     with _writer(out, saved, keys, attention=attention) as writer:
-        answered = answer_rows(saved.model, _rows(saved, input_file), attention=attention)
+        answered = answer_rows(saved.model, _rows(saved, input_file, reading), attention=attention)
         for row, answers in tqdm(answered, total=n_rows, desc="predict", unit="row", disable=None):
             writer.write(row, answers)
     if out != STDOUT:
@@ -118,6 +126,7 @@ def predict(
 
 
 @heads.command()
+@reads_labelled_rows
 def evaluate(
     model: Model,
     data: Annotated[Path, typer.Option(help="Labelled rows.", metavar="FILE")],
@@ -127,6 +136,7 @@ def evaluate(
     errors: Annotated[
         Path | None, typer.Option(help="Write the wrong answers as CSV, the surest first.", metavar="FILE")
     ] = None,
+    reading: Reading | None = None,
 ) -> None:
     """Score a head on labelled rows: accuracy, macro-F1, each class, confusion, beside the most frequent answer.
 
@@ -137,7 +147,7 @@ def evaluate(
 
     distinct_outputs(None if json_file == STDOUT else json_file, errors, inputs=(data,))
     saved = load_head(model)
-    evaluation = evaluate_head(saved, data)
+    evaluation = evaluate_head(saved, data, reading)
     if json_file != STDOUT:
         say(format_evaluation(evaluation, saved.model.name))
     if json_file:
@@ -147,6 +157,7 @@ def evaluate(
 
 
 @heads.command()
+@reads_rows
 def show(
     model: Model,
     input_file: Input,
@@ -158,6 +169,7 @@ def show(
     color: Annotated[
         Literal["auto", "always", "never"], typer.Option(help="Colours in what is shown: auto, always, never.")
     ] = "auto",
+    reading: Reading | None = None,
 ) -> None:
     """Show what a head with attention looks at: the more weight a character has, the stronger its colour.
 
@@ -174,7 +186,7 @@ def show(
 
     distinct_outputs(None if json_file == STDOUT else json_file, svg, inputs=(input_file,))
     saved = load_head(model)
-    answered = list(answer_rows(saved.model, islice(_rows(saved, input_file), rows), attention=True))
+    answered = list(answer_rows(saved.model, islice(_rows(saved, input_file, reading), rows), attention=True))
     found = [(row, one) for row, answers in answered for one in answers]
     if json_file != STDOUT:
         for row, one in found:
@@ -189,10 +201,11 @@ def show(
         atomic_write_text(svg, attention_sheet(parts, title=f"What {saved.model.name} looks at"))
 
 
-def _rows(saved: SavedHead, path: Path) -> Iterator[UnlabelledRow]:
+def _rows(saved: SavedHead, path: Path, reading: Reading | None) -> Iterator[UnlabelledRow]:
     from pipeline.standalone.heads.unlabelled import iter_unlabelled
 
-    return iter_unlabelled(path, has_targets=saved.kind.has_targets, max_context_chars=saved.max_context_chars)
+    has_targets, max_chars = saved.kind.has_targets, saved.max_context_chars
+    return iter_unlabelled(path, has_targets=has_targets, max_context_chars=max_chars, reading=reading)
 
 
 @contextmanager

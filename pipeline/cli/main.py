@@ -44,8 +44,6 @@ EXIT_INTERRUPTED = 130
 EXIT_CLOSED_PIPE = 141
 """As a shell has it for a process that SIGPIPE ended."""
 SKIP_OPTION = "--skip-bad-rows"
-READING_OPTIONS = ("--columns", "--label-map", "--encoding")
-"""Of the commands that read rows as the user says; ``convert`` has all of them."""
 SHARED = "train"
 """The command that several processes may work on (``pipeline.runtime.processes``)."""
 
@@ -163,14 +161,12 @@ def _take_part() -> int:
 
 
 def _fitting(hint: str | None, command: Any, arguments: Sequence[str]) -> str | None:
-    """Return a hint that fits the command: ``--skip-bad-rows`` is not for all, and ``convert`` stands in."""
+    """Return a hint that fits the command: ``--skip-bad-rows`` is not for all."""
     for argument in arguments:
         command = getattr(command, "commands", {}).get(argument, command)
     known = {name for option in command.params for name in option.opts}
     if hint and SKIP_OPTION not in known:
         hint = re.sub(f", or [^,]*{SKIP_OPTION}", "", hint)
-    if hint and any(option in hint and option not in known for option in READING_OPTIONS):
-        return f"{hint}; python run.py convert IN OUT --to KIND takes this option, and this command reads OUT"
     return hint
 
 

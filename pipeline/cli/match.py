@@ -11,11 +11,13 @@ import typer
 
 from pipeline.cli.files import distinct_outputs
 from pipeline.cli.options import Set
+from pipeline.cli.row_options import reads_rows
 from pipeline.cli.say import STDOUT, escaped, say, write_json
 from pipeline.errors import DataError
 
 if TYPE_CHECKING:
     from pipeline.config import Config
+    from pipeline.data.reading import Reading
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -38,6 +40,7 @@ match = typer.Typer(
 
 
 @match.command()
+@reads_rows
 def train(
     data: Annotated[
         list[Path],
@@ -61,6 +64,7 @@ def train(
     preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
+    reading: Reading | None = None,
 ) -> None:
     """Train a matcher on labelled pairs into a new folder.
 
@@ -80,7 +84,7 @@ def train(
 
     scale = LabelScale.parse(score_range) if score_range else None
     logger.info("matcher: %s", options.relevance.name)
-    request = MatchTraining(data, options, dev, scale, command=["run.py", *sys.argv[1:]])
+    request = MatchTraining(data, options, dev, scale, command=["run.py", *sys.argv[1:]], reading=reading)
     _, figures = train_matcher(request, out)
     for line in figures.lines():
         if line:
@@ -89,6 +93,7 @@ def train(
 
 
 @match.command()
+@reads_rows
 def predict(
     model: Model,
     input_file: Annotated[Path, typer.Option("--input", help="Pairs; labels are not looked at.", metavar="FILE")],
@@ -98,6 +103,7 @@ def predict(
             "--out", "--output", help="The same rows with their scores; .gz is packed, - prints them.", metavar="FILE"
         ),
     ],
+    reading: Reading | None = None,
 ) -> None:
     """Score the pairs of a file: match_score from 0 to 1, and predicted, what the label would be.
 
@@ -113,7 +119,7 @@ def predict(
         distinct_outputs(output, inputs=(input_file,))
         output_file(output)
     separator = table_separator(input_file)
-    rows = iter_pairs(input_file, labelled=False)
+    rows = iter_pairs(input_file, labelled=False, reading=reading)
     writer = PairWriter(separator, ascii_only=prints)
 
     from pipeline.standalone.matching.matcher import load_matcher
@@ -131,12 +137,14 @@ def predict(
 
 
 @match.command()
+@reads_rows
 def evaluate(
     data: Annotated[Path, typer.Option("--data", "--gold", help="Labelled pairs.", metavar="FILE")],
     model: Model,
     json_file: Annotated[
         Path | None, typer.Option("--json", help="Also write the figures as JSON; - prints JSON in place of the text.")
     ] = None,
+    reading: Reading | None = None,
 ) -> None:
     """Score a matcher on labelled pairs: accuracy, F1, AUC, Spearman and log loss; of scores Spearman, Pearson, MSE.
 
@@ -150,7 +158,7 @@ def evaluate(
     from pipeline.data.formats.pair_rows import read_pairs
     from pipeline.standalone.matching.matcher import load_matcher
 
-    rows = read_pairs(data)
+    rows = read_pairs(data, reading)
     figures = load_matcher(model).evaluate(rows, data)
     if json_file != STDOUT:
         say("\n".join(figures.lines()))

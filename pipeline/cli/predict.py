@@ -13,17 +13,8 @@ import typer
 from pipeline import __version__
 from pipeline.cli.engine import Engine, EngineName, chunk_map_of
 from pipeline.cli.files import SUBMISSIONS, chosen_run, default_input, distinct_outputs
-from pipeline.cli.options import (
-    Columns,
-    CsvBom,
-    Encoding,
-    FileFormat,
-    Limit,
-    RunName,
-    SkipBadRows,
-    Workers,
-    reading_of,
-)
+from pipeline.cli.options import CsvBom, Limit, RunName, SkipBadRows, Workers
+from pipeline.cli.row_options import reads_rows
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
@@ -37,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("pipeline.cli")
 
 
+@reads_rows
 def predict(
     run: RunName = None,
     inputs: Annotated[
@@ -67,13 +59,11 @@ def predict(
         bool, typer.Option("--force", help="Overwrite files that hold other answers, or whose origin is not known.")
     ] = False,
     csv_bom: CsvBom = False,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    columns: Columns = None,
     encoder_engine: Annotated[
         Literal["auto", "openvino", "torch"] | None,
         typer.Option(help="What runs the tagger's encoder; by default what the run says (engine.encoder)."),
     ] = None,
+    reading: Reading | None = None,
 ) -> None:
     """Write a submission for a file of articles.
 
@@ -87,7 +77,6 @@ def predict(
 
     Example: python run.py predict --run first --engine ray --input articles/ --output answers/ --join first.txt
     """
-    reading = reading_of(file_format, encoding, columns)
     if encoder_engine == "openvino":
         from pipeline.nn.openvino_engine import may_convert
 
@@ -223,7 +212,7 @@ def _predict_parts(
     workers: int | None,
     limit: int | None,
     skip_bad_rows: bool,
-    reading: Reading,
+    reading: Reading | None,
     *,
     resume: bool,
     strict: bool,
@@ -233,7 +222,7 @@ def _predict_parts(
     from pipeline.artifacts import output_file, sha256_file
     from pipeline.submission import Origin, note_origin, refuse_other_answers
 
-    if reading.columns or reading.encoding or reading.format:
+    if reading and (reading.columns or reading.encoding or reading.format):
         raise ConfigError(
             "--format, --encoding and --columns: parts are read as they are", hint=f"{CONVERT} --to articles"
         )

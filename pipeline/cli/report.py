@@ -6,13 +6,17 @@ import logging
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from pipeline.cli.files import chosen_run, distinct_outputs
 from pipeline.cli.options import Limit, RunName, SkipBadRows, Workers
+from pipeline.cli.row_options import reads_labelled_rows
 from pipeline.cli.say import say, warn_of_rows
+
+if TYPE_CHECKING:
+    from pipeline.data.reading import Reading
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -27,6 +31,7 @@ class Lang(StrEnum):
 Language = Annotated[Lang, typer.Option(help="Language of the page.")]
 
 
+@reads_labelled_rows
 def report(
     gold: Annotated[Path, typer.Option(help="Labelled articles that the run was not trained on.", metavar="FILE")],
     run: RunName = None,
@@ -52,6 +57,7 @@ def report(
     limit: Limit = None,
     workers: Workers = None,
     skip_bad_rows: SkipBadRows = False,
+    reading: Reading | None = None,
 ) -> None:
     """Say where the lost points are: what each stage costs, why each entity was missed, and every article.
 
@@ -65,6 +71,7 @@ def report(
         limit=limit,
         workers=workers,
         skip_bad_rows=skip_bad_rows,
+        reading=reading,
     )
     say(report_paths(folder))
 
@@ -80,6 +87,7 @@ def write_report(
     limit: int | None = None,
     workers: int | None = None,
     skip_bad_rows: bool = False,
+    reading: Reading | None = None,
 ) -> Path:
     """Write the report of a run, show its short form, and return its folder.
 
@@ -91,7 +99,7 @@ def write_report(
     if out is not None:
         _keep_apart(out, gold)  # before a file of such a name is read as a table
     policy, read = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP, ReadReport()
-    articles = list(islice(iter_articles(gold, labelled=True, policy=policy, report=read), limit))
+    articles = list(islice(iter_articles(gold, labelled=True, policy=policy, report=read, reading=reading), limit))
     warn_of_rows(gold, read)
     run = chosen_run(name)
     folder = run.report.parent if out is None else out

@@ -5,13 +5,15 @@ from __future__ import annotations
 import logging
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from pipeline.cli.files import distinct_outputs
-from pipeline.cli.options import Encoding, Set
+from pipeline.cli.options import Set
+from pipeline.cli.row_options import reads_labelled_tag_rows, reads_tag_rows
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
 
@@ -30,22 +32,6 @@ DEFAULT_TAGGER = "bert"
 Model = Annotated[Path, typer.Option(help="Folder of the trained tagger.", metavar="FOLDER")]
 Threads = Annotated[int, typer.Option("--workers", min=1, max=256, help="Threads of the network.", metavar="N")]
 
-Tags = Annotated[
-    str, typer.Option("--tags", help="How tags are written: BIO, IOB1, IO, BIOES, BMES, BILOU, SM.", metavar="NAME")
-]
-TagNames = Annotated[
-    str, typer.Option(help="What tags that are numbers stand for, from 0 on: O,B-PER,...", metavar="A,B,...")
-]
-FormatName = Annotated[
-    str,
-    typer.Option(
-        "--format",
-        help="Format of the rows where it is not recognised: entities, tokens, columns, table, text, doccano, cluener, "
-        "labelstudio, brat, spacy.",
-        metavar="NAME",
-    ),
-]
-
 tag = typer.Typer(
     help="""Plain tagging: named entities or parts of speech in any rows with marked spans.
 
@@ -58,6 +44,7 @@ tag = typer.Typer(
 
 
 @tag.command()
+@reads_labelled_tag_rows
 def train(
     train_files: Annotated[
         list[Path], typer.Option("--train", help="Labelled rows; may be given several times.", metavar="FILE")
@@ -72,16 +59,13 @@ def train(
     labels: Annotated[
         Literal["auto", "word", "span"], typer.Option(help="A label a word, or spans; auto: by the tags of the rows.")
     ] = "auto",
-    tags: Tags = "",
-    tag_names: TagNames = "",
-    form: FormatName = "auto",
-    encoding: Encoding = None,
     tagger: Annotated[
         str | None, typer.Option(help="lstm, encoder or bert; the configured one by default.", metavar="NAME")
     ] = None,
     preset: Annotated[str, typer.Option(help="Set of options, as cpu, fast or tiny.", metavar="NAME")] = "cpu",
     config: Annotated[Path | None, typer.Option(help="YAML file of options.", metavar="FILE")] = None,
     overrides: Set = None,
+    form: Form | None = None,
 ) -> None:
     """Train a tagger on labelled rows into a new folder.
 
@@ -96,13 +80,14 @@ def train(
     if missing := [path for path in (*train_files, *([dev] if dev else [])) if not path.exists()]:
         raise DataError(f"{missing[0]}: no such file")
 
+    from pipeline.data.formats.tagging import Form
     from pipeline.standalone.tagging.score import figure_text
     from pipeline.standalone.tagging.training import TagTraining, train_tagger
 
     request = TagTraining(
         *(train_files, options, dev, ["run.py", *sys.argv[1:]]),
         labels=labels,
-        form=_form(form, encoding, tags, tag_names),
+        form=form or Form(),
         start=start,
         names_tagger=bool(chosen or config) or any(item.startswith("tagger.name=") for item in overrides or ()),
     )
@@ -114,6 +99,7 @@ def train(
 
 
 @tag.command()
+@reads_tag_rows
 def predict(
     model: Model,
     input_file: Annotated[Path, typer.Option("--input", help="Rows, or plain text line by line.", metavar="FILE")],
@@ -125,9 +111,8 @@ def predict(
         Path | None,
         typer.Option(help="Also the attention maps of a file of one row, as .json or .svg.", metavar="FILE"),
     ] = None,
-    form: FormatName = "auto",
-    encoding: Encoding = None,
     workers: Threads = 1,
+    form: Form | None = None,
 ) -> None:
     """Tag the rows of a file; labels that it holds are not looked at.
 
@@ -139,18 +124,17 @@ def predict(
     from pipeline.data.formats.tagging import RowWriter, count_lines, iter_rows
 
     distinct_outputs(output, attention, inputs=(input_file,))
-    known = _form(form, encoding)
-    total = count_lines(input_file, known)
+    total = count_lines(input_file, form)
     output_file(output)
 
     from pipeline.standalone.tagging.tagger import load_tagger
 
     tagger = load_tagger(model, threads=workers)
     if attention:
-        _write_attention(tagger, input_file, attention, known)
+        _write_attention(tagger, input_file, attention, form)
     with atomic_writer(output) as file:
         writer = RowWriter(file, tagger.notation, scored=confidence)
-        rows = iter_rows(input_file, form=known)
+        rows = iter_rows(input_file, form=form)
         tagged: Iterator[tuple[TagRow, Sequence[Span | ScoredSpan]]] = tagger.tag(rows)
         if confidence:
             tagged = tagger.tag_scored(rows)
@@ -160,6 +144,7 @@ def predict(
 
 
 @tag.command()
+@reads_labelled_tag_rows
 def evaluate(
     gold: Annotated[Path, typer.Option(help="Labelled rows.", metavar="FILE")],
     pred: Annotated[Path | None, typer.Option(help="The same rows as predicted.", metavar="FILE")] = None,
@@ -169,11 +154,8 @@ def evaluate(
     color: Annotated[
         Literal["auto", "always", "never"], typer.Option(help="Colours in what is shown: auto, always, never.")
     ] = "auto",
-    tags: Tags = "",
-    tag_names: TagNames = "",
-    form: FormatName = "auto",
-    encoding: Encoding = None,
     workers: Threads = 1,
+    form: Form | None = None,
 ) -> None:
     """Score found spans against gold: strict precision, recall and F1, of each type and on average.
 
@@ -184,14 +166,17 @@ def evaluate(
     distinct_outputs(json_file, inputs=(gold, *([pred] if pred else [])))
 
     from pipeline.artifacts import atomic_write_json
-    from pipeline.data.formats.tagging import read_rows
+    from pipeline.data.formats.tagging import Form, read_rows
     from pipeline.metric import score_overlap
     from pipeline.standalone.tagging.score import format_baselines, format_overlap, format_scores
     from pipeline.standalone.tagging.tagger import find_spans, load_tagger, read_predicted, score_file
     from pipeline.standalone.tagging.view import format_row, type_colours
+    from pipeline.standalone.tagging.words import WORD_FORM
 
     tagger = load_tagger(model, threads=workers) if model else None
-    known = _form(form, encoding, "WORD" if tagger and tagger.tags_words else tags, tag_names)
+    known = form or Form()
+    if tagger and tagger.tags_words:
+        known = replace(known, tags=WORD_FORM)
     marked = read_rows(gold, form=known)
     if tagger:
         found = find_spans(tagger, marked)
@@ -224,33 +209,14 @@ def evaluate(
         atomic_write_json(json_file, figures)
 
 
-def _form(name: str, encoding: str | None, tags: str = "", tag_names: str = "") -> Form:
-    """Return what the options say of a file's form.
-
-    Raises:
-        ConfigError: there is no such format or encoding.
-    """
-    from pipeline.data.formats.tagging import Form, format_named
-    from pipeline.text.encodings import codec_of
-
-    if name != "auto":
-        format_named(name)
-    if encoding is not None:
-        codec_of(encoding)
-    names = tuple(name.strip() for name in tag_names.split(",")) if tag_names else ()
-    return Form(None if name == "auto" else name, encoding, tags, names)
-
-
 def _as_written(form: Form) -> Form:
     """Return the form of predictions for rows of a form: those of annotation tools are written as rows of ours."""
-    from dataclasses import replace
-
     from pipeline.data.formats.tagging import RowKind
 
     return replace(form, format=form.format if form.format in set(RowKind) else None, encoding=None)
 
 
-def _write_attention(tagger: PlainTagger, rows: Path, output: Path, form: Form) -> None:
+def _write_attention(tagger: PlainTagger, rows: Path, output: Path, form: Form | None) -> None:
     """Write the attention maps of the only row of a file."""
     from itertools import islice
 

@@ -13,18 +13,9 @@ import typer
 
 from pipeline.cli.engine import Engine, EngineName, chunk_map_of
 from pipeline.cli.files import MODELS, default_train
-from pipeline.cli.options import (
-    Columns,
-    Encoding,
-    FileFormat,
-    LabelNames,
-    Limit,
-    RunName,
-    Set,
-    SkipBadRows,
-    reading_of,
-)
+from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
 from pipeline.cli.program import program_name
+from pipeline.cli.row_options import reads_labelled_rows
 from pipeline.cli.run_log import log_file
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
@@ -37,6 +28,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("pipeline.cli")
 
 
+@reads_labelled_rows
 def train(
     train_files: Annotated[
         list[Path] | None,
@@ -61,10 +53,7 @@ def train(
     engine: EngineName = Engine.LOCAL,
     limit: Limit = None,
     skip_bad_rows: SkipBadRows = False,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    columns: Columns = None,
-    label_map: LabelNames = None,
+    reading: Reading | None = None,
 ) -> None:
     """Train every stage into models/RUN/.
 
@@ -88,7 +77,7 @@ def train(
         overrides or [],
         limit,
         skip_bad_rows,
-        reading_of(file_format, encoding, columns, label_map),
+        reading,
     )
     if dry_run:
         request, _ = _train_request(given, run, resume=resume)  # finds bad rows before imports that take seconds

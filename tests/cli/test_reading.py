@@ -65,13 +65,16 @@ def test_options_that_are_none(run_here: Callable[..., Done], options: list[str]
     assert (done.code, piece in done.message) == (2, True)
 
 
-def test_a_hint_names_the_command_that_takes_an_option(run_here: Callable[..., Done], tmp_path: Path) -> None:
+def test_a_hint_names_an_option_that_the_command_takes(run_here: Callable[..., Done], tmp_path: Path) -> None:
     rows = [{"text": "青禾好", "target": "青禾", "polarity": number} for number in (0, 1, 2)]
     (tmp_path / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
     done = run_here("compare", "heads", "--data", "rows.jsonl", "--preset", "tiny")
     assert done.code == 3
     assert "label 0 is a number, and what 0, 1, 2 mean is not known" in done.message
-    assert "--label-map 0=NEG,1=NORM,2=POS; python run.py convert IN OUT" in done.err
+    assert done.err.endswith("as in --label-map 0=NEG,1=NORM,2=POS\n")
+    mapped = ("--label-map", "0=NEG,1=NORM,2=skip")
+    done = run_here("compare", "heads", "--data", "rows.jsonl", "--preset", "tiny", *mapped)
+    assert "labels: 0 -> NEG (1), 1 -> NORM (1), 2 left out (1)" in done.err
 
 
 def test_traditional_script_is_told(run_here: Callable[..., Done]) -> None:

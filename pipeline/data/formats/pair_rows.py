@@ -13,8 +13,9 @@ from reprlib import repr as short_repr
 from typing import Any
 
 from pipeline.artifacts import safe_cell
-from pipeline.data.formats.registry import iter_objects
+from pipeline.data.formats.registry import iter_sources
 from pipeline.data.lines import iter_text
+from pipeline.data.reading import Reading, require_columns
 from pipeline.errors import DataError
 
 TEXT_KEYS = (
@@ -54,31 +55,34 @@ def table_separator(path: Path) -> str | None:
     return {".csv": ",", ".tsv": "\t"}.get(name[-4:])
 
 
-def iter_pairs(path: Path, *, labelled: bool) -> Iterator[PairRow]:
+def iter_pairs(path: Path, *, labelled: bool, reading: Reading | None = None) -> Iterator[PairRow]:
     """Yield the rows of a file.
 
     Args:
         path: JSON lines, a JSON array or a table, also packed (``.gz``); quotes mean nothing in a ``.tsv``.
         labelled: demand labels; False does not look at them.
+        reading: format, encoding and columns where they are not to be recognised.
 
     Raises:
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
-    rows = _quoteless_rows(path) if table_separator(path) == "\t" else iter_objects(path)
+    reading = reading or Reading()
+    has_tabs = reading.format is None and table_separator(path) == "\t"
+    rows = _quoteless_sources(path, reading) if has_tabs else iter_sources(path, reading)
     is_empty = True
-    for number, row in rows:
+    for number, source, row in rows:
         is_empty = False
         try:
-            yield _pair(number, row, labelled=labelled)
+            yield _pair(number, source, row, labelled=labelled)
         except DataError as error:
             raise DataError(f"{path}:{number}: {error.message}") from error
     if is_empty:
         raise DataError(f"{path}: the file is empty, it holds no row")
 
 
-def read_pairs(path: Path) -> list[PairRow]:
+def read_pairs(path: Path, reading: Reading | None = None) -> list[PairRow]:
     """Read the labelled rows of a file; see ``iter_pairs``."""
-    return list(iter_pairs(path, labelled=True))
+    return list(iter_pairs(path, labelled=True, reading=reading))
 
 
 class PairWriter:
@@ -111,7 +115,7 @@ class PairWriter:
         return file.getvalue()
 
 
-def _pair(number: int, row: Mapping[str, Any], *, labelled: bool) -> PairRow:
+def _pair(number: int, source: Mapping[str, Any], row: Mapping[str, Any], *, labelled: bool) -> PairRow:
     by_name = {key.strip().lower(): value for key, value in row.items()}
     keys = next((pair for pair in TEXT_KEYS if pair[0] in by_name and pair[1] in by_name), None)
     if keys is None:
@@ -121,7 +125,7 @@ def _pair(number: int, row: Mapping[str, Any], *, labelled: bool) -> PairRow:
         if not isinstance(by_name[key], str):
             raise DataError(f"{key} is {short_repr(by_name[key])}, want text")
     label = _label(by_name, row) if labelled else None
-    return PairRow(number, row, by_name[keys[0]], by_name[keys[1]], label)
+    return PairRow(number, source, by_name[keys[0]], by_name[keys[1]], label)
 
 
 def _label(by_name: Mapping[str, Any], row: Mapping[str, Any]) -> float:
@@ -138,10 +142,13 @@ def _label(by_name: Mapping[str, Any], row: Mapping[str, Any]) -> float:
     return number
 
 
-def _quoteless_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield the rows of a table with tabs in which quotes mean nothing: public sets of pairs quote no cell."""
+def _quoteless_sources(path: Path, reading: Reading) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """Yield what ``iter_sources`` does, of a table with tabs.
+
+    Quotes mean nothing in it: public sets of pairs quote no cell.
+    """
     columns: list[str] = []
-    for line in iter_text(path):
+    for line in iter_text(path, reading.encoding):
         if line.fault:
             raise DataError(f"{path}:{line.number}: {line.fault}", hint=line.hint)
         if not line.text.strip():
@@ -149,9 +156,11 @@ def _quoteless_rows(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         cells = line.text.removesuffix("\r").split("\t")
         if not columns:
             columns = cells
+            require_columns(f"{path}:{line.number}", columns, reading.columns)
             if len(set(columns)) < len(columns):
                 raise DataError(f"{path}:{line.number}: a column occurs twice: {', '.join(columns)}")
         elif len(cells) != len(columns):
             raise DataError(f"{path}:{line.number}: {len(cells)} columns, the header has {len(columns)}")
         else:
-            yield line.number, dict(zip(columns, cells, strict=True))
+            row = dict(zip(columns, cells, strict=True))
+            yield line.number, row, reading.renamed(row)

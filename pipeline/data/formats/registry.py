@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import chain
 from reprlib import repr as short_repr
 from typing import Any
@@ -17,7 +18,7 @@ from pipeline.data.formats.files.sohu import begins_sohu, read_sohu
 from pipeline.data.formats.files.tables import begins_table, read_csv, read_tsv
 from pipeline.data.formats.files.triples import begins_triples, read_triples
 from pipeline.data.lines import TextLine, iter_text, tell
-from pipeline.data.reading import Reading
+from pipeline.data.reading import Reading, require_columns
 from pipeline.errors import DataError
 from pipeline.registry import unknown_name
 
@@ -88,7 +89,7 @@ def iter_records(path: AnyFile, reading: Reading | None = None, *, is_told: bool
             yield record
             continue
         if is_first:
-            _check_columns(f"{path}:{record.line}", record.value, reading)
+            require_columns(f"{path}:{record.line}", record.value, reading.columns)
             is_first = False
         yield Record(record.line, reading.renamed(record.value)) if reading.columns else record
 
@@ -109,9 +110,16 @@ def iter_objects(path: AnyFile, reading: Reading | None = None) -> Iterator[tupl
         yield record.line, record.value
 
 
-def _check_columns(where: str, row: dict[str, Any], reading: Reading) -> None:
-    if missing := [name for name in reading.columns.values() if name and name not in row]:
-        raise DataError(
-            f"{where}: no column {', '.join(missing)} (have: {', '.join(map(str, row))})",
-            hint="--columns names the columns of the file: ours=theirs",
-        )
+def iter_sources(path: AnyFile, reading: Reading) -> Iterator[tuple[int, dict[str, Any], dict[str, Any]]]:
+    """Yield each row of a file as it stands, to be written again, and with the columns under our names.
+
+    Raises:
+        ConfigError: there is no such format or encoding.
+        DataError: as ``iter_objects``, or a column of ``--columns`` is not in its first row.
+    """
+    is_first = True
+    for number, row in iter_objects(path, replace(reading, columns={})):
+        if is_first:
+            require_columns(f"{path}:{number}", row, reading.columns)
+            is_first = False
+        yield number, row, reading.renamed(row)

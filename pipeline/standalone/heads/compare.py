@@ -7,7 +7,7 @@ import json
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from tqdm import tqdm
 from pipeline.artifacts import DataFile, StageTimer
 from pipeline.config import Config
 from pipeline.data.formats.sentiment import RowKind, SentimentRow
+from pipeline.data.reading import Reading
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.registry import HEADS
 from pipeline.runtime.parallel import map_chunks
@@ -65,6 +66,7 @@ class HeadComparison:
         kind: form of the rows.
         unfinished: folder in which each training leaves its model; None keeps no model.
         states: folder in which the states of a frozen encoder are kept meanwhile.
+        reading: how the files were read.
     """
 
     train: Sequence[SentimentRow]
@@ -80,6 +82,7 @@ class HeadComparison:
     kind: RowKind = RowKind.TARGET
     unfinished: Path | None = None
     states: Path | None = None
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def seeds(self) -> range:
@@ -105,6 +108,7 @@ class HeadComparison:
             "split_seed": split_seed,
             "n_shown": self.n_shown,
             "options": options,
+            **({} if self.reading == Reading() else {"reading": self.reading.to_dict()}),
         }
 
 
@@ -118,6 +122,7 @@ def load_comparison(
     n_seeds: int = 3,
     held_out: float = 0.2,
     n_shown: int = 0,
+    reading: Reading | None = None,
 ) -> HeadComparison:
     """Read the rows and check that the heads can read them.
 
@@ -130,6 +135,7 @@ def load_comparison(
         n_seeds: trainings of each head.
         held_out: share of the groups that is held out where there is no test file.
         n_shown: test rows of which the attention is kept.
+        reading: how the files are read, where that is not to be recognised.
 
     Raises:
         ConfigError: an unknown head, one that needs a target which the rows lack, or options that do not go together.
@@ -141,7 +147,7 @@ def load_comparison(
     for name in names or ():
         head_class(name)  # better now than after the files were read
     paths = [path for path in (train, dev, test) if path]
-    files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars) for path in paths]
+    files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars, reading=reading) for path in paths]
     kind = files[0].kind
     require_one_form(files)
     require_fitting(names or (), kind, train)
@@ -167,6 +173,7 @@ def load_comparison(
         held_out=None if test else held_out,
         n_shown=n_shown,
         kind=kind,
+        reading=reading or Reading(),
     )
 
 

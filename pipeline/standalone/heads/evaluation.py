@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts import atomic_writer, safe_cell
+from pipeline.data.reading import Reading
 from pipeline.errors import ArtifactError, DataError
 from pipeline.metric import LabelScores
 from pipeline.standalone.heads.answers import Answer, answer
@@ -45,14 +46,14 @@ class HeadEvaluation:
         }
 
 
-def evaluate_head(saved: SavedHead, data: Path) -> HeadEvaluation:
+def evaluate_head(saved: SavedHead, data: Path, reading: Reading | None = None) -> HeadEvaluation:
     """Let a head answer labelled rows, and compare.
 
     Raises:
         DataError: rows are malformed, or have targets where those of training had none, or the other way round.
         ArtifactError: a row has a label that the head does not know.
     """
-    file = read_rows(data, max_context_chars=saved.max_context_chars)
+    file = read_rows(data, max_context_chars=saved.max_context_chars, reading=reading)
     if file.kind.has_targets != saved.kind.has_targets:
         raise DataError(f"{data}: holds {file.kind} rows, the head was trained on {saved.kind} rows")
     classes = saved.model.classes

@@ -21,6 +21,7 @@ from pipeline.data.formats.sentiment import (
     target_examples,
 )
 from pipeline.data.read import iter_articles
+from pipeline.data.reading import Reading
 from pipeline.emotions.sentiment.contexts import make_target
 from pipeline.errors import DataError
 from pipeline.schema import EMOTIONS, Target
@@ -61,31 +62,33 @@ def form_of(row: Mapping[str, Any]) -> RowKind | None:
     return next((kind for key, kind in _MARKS.items() if key in row), None)
 
 
-def row_kind(path: Path) -> RowKind:
+def row_kind(path: Path, reading: Reading | None = None) -> RowKind:
     """Recognise the form of a file by its first row.
 
     Raises:
         DataError: the file cannot be read or is empty, or its first row is none of ours.
     """
-    for number, row in iter_sentiment_objects(path):
+    for number, row in iter_sentiment_objects(path, reading):
         if kind := form_of(row):
             return kind
         raise DataError(f"{path}:{number}: want {LABEL}, {TARGET}, {CATEGORY} or newsId (have: {', '.join(row)})")
     raise DataError(f"{path}: the file is empty, it holds no row")
 
 
-def read_rows(path: Path, *, max_context_chars: int) -> SentimentFile:
+def read_rows(path: Path, *, max_context_chars: int, reading: Reading | None = None) -> SentimentFile:
     """Read the labelled rows of a file, all of one form.
 
     Args:
-        path: JSON lines, plain or gzip.
+        path: JSON lines, a JSON array or a table, plain or gzip.
         max_context_chars: of what is read of an article for one of its entities.
+        reading: format, encoding, columns and labels where they are not to be recognised.
 
     Raises:
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
-    kind = row_kind(path)
-    rows = _articles(path, max_context_chars) if kind is RowKind.ARTICLE else _rows(path, kind)
+    kind = row_kind(path, reading)
+    is_article = kind is RowKind.ARTICLE
+    rows = _articles(path, max_context_chars, reading) if is_article else _rows(path, kind, reading)
     if not rows:
         raise DataError(f"{path}: no article names an entity: there is nothing to learn")
     return SentimentFile(path, kind, rows)
@@ -110,9 +113,9 @@ def read_targets(paths: Iterable[Path], *, max_context_chars: int) -> list[Targe
     return targets
 
 
-def _rows(path: Path, kind: RowKind) -> list[SentimentRow]:
+def _rows(path: Path, kind: RowKind, reading: Reading | None) -> list[SentimentRow]:
     rows = []
-    for number, row in iter_sentiment_objects(path):
+    for number, row in iter_sentiment_objects(path, reading):
         where = f"{path}:{number}"
         found = form_of(row)
         if found is not kind:
@@ -124,9 +127,9 @@ def _rows(path: Path, kind: RowKind) -> list[SentimentRow]:
     return rows
 
 
-def _articles(path: Path, max_context_chars: int) -> list[SentimentRow]:
+def _articles(path: Path, max_context_chars: int, reading: Reading | None) -> list[SentimentRow]:
     """Read an example for each entity; near-duplicates are one group."""
-    articles = list(iter_articles(path, labelled=True))
+    articles = list(iter_articles(path, labelled=True, reading=reading))
     groups = group_articles(articles)
     rows = []
     for article in articles:

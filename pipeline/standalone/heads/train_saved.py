@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pipeline.artifacts import DataFile
 from pipeline.config import Config
+from pipeline.data.reading import Reading
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.standalone.epoch_bar import EpochBar
 from pipeline.standalone.heads.rows import read_rows
@@ -30,6 +31,7 @@ class HeadTraining:
         config: of which ``head``, ``training``, ``sentiment`` and ``seed`` matter.
         dev: labelled rows that choose the epoch; None cuts them from the data, by group and alike for every class.
         command: as typed.
+        reading: how the files are read, where that is not to be recognised.
     """
 
     data: Path
@@ -37,6 +39,7 @@ class HeadTraining:
     config: Config
     dev: Path | None = None
     command: Sequence[str] = ()
+    reading: Reading | None = None
 
 
 def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> SavedHead:
@@ -60,7 +63,8 @@ def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> S
     head_class(request.head)  # better now than after the files were read
     with unfinished_folder(folder, force=force) as unfinished:
         paths = [request.data, *([request.dev] if request.dev else [])]
-        files = [read_rows(path, max_context_chars=config.sentiment.max_context_chars) for path in paths]
+        max_chars = config.sentiment.max_context_chars
+        files = [read_rows(path, max_context_chars=max_chars, reading=request.reading) for path in paths]
         require_one_form(files)
         require_fitting([request.head], files[0].kind, request.data)
         rows, dev = files[0].rows, files[1].rows if request.dev else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
 
-from pipeline.data.formats.registry import iter_objects
+from pipeline.data.formats.registry import iter_sources
 from pipeline.data.formats.sentiment import (
     CATEGORY,
     TARGET,
@@ -18,7 +18,8 @@ from pipeline.data.formats.sentiment import (
     document_targets,
     marked_targets,
 )
-from pipeline.data.read import parse_article
+from pipeline.data.formats.sentiment.files import SentimentObjects
+from pipeline.data.read import Reading, parse_article
 from pipeline.emotions.sentiment.contexts import make_target
 from pipeline.errors import DataError
 from pipeline.schema import Target
@@ -60,8 +61,12 @@ class UnlabelledRow:
         return [{**shared, **entry} if self.list_key else shared for entry in self.entries]
 
 
-def iter_unlabelled(path: Path, *, has_targets: bool, max_context_chars: int) -> Iterator[UnlabelledRow]:
+def iter_unlabelled(
+    path: Path, *, has_targets: bool, max_context_chars: int, reading: Reading | None = None
+) -> Iterator[UnlabelledRow]:
     """Yield the rows of a file in order, one in memory at a time; the rows may differ in form.
+
+    Keys are those of labelled rows, under any usual name. What was taken for what, and what was not read, is told.
 
     Args:
         path: JSON lines, a JSON array or a table, plain or gzip.
@@ -69,28 +74,34 @@ def iter_unlabelled(path: Path, *, has_targets: bool, max_context_chars: int) ->
             or ``category`` beside its ``text``, or be an article whose ``coreEntityEmotions`` name entities. Otherwise
             its ``text`` is read and nothing else.
         max_context_chars: of what is read of an article for one of its entities.
+        reading: format, encoding and columns where they are not to be recognised.
 
     Raises:
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
     is_empty = True
-    for number, row in iter_objects(path):
+    reading = reading or Reading()
+    objects = SentimentObjects(path, reading)
+    for number, source, named in iter_sources(path, reading):
         is_empty = False
+        row = objects.unlabelled(named, has_targets=has_targets)
         where = f"{path}:{number}"
         try:
             kind = form_of(row) if has_targets else RowKind.DOCUMENT
             if kind is None or kind.has_targets != has_targets:
+                have = ", ".join(source)
                 raise DataError(
-                    f"want {TARGET}, {TARGETS} or {CATEGORY} beside the text, or an article (have: {', '.join(row)})",
+                    f"want {TARGET}, {TARGETS} or {CATEGORY} beside the text, or an article (have: {have})",
                     hint="the head was trained on rows with targets: each row must say what it is asked about",
                 )
             examples = _entities(row, max_context_chars) if kind is RowKind.ARTICLE else list(_READERS[kind](row))
         except DataError as error:
             raise DataError(f"{where}: {error.message}", hint=error.hint) from error
         key = _LISTS.get(kind)
-        yield UnlabelledRow(row, key if key in row else None, examples, where)
+        yield UnlabelledRow(source, (reading.columns.get(key) or key) if key and key in row else None, examples, where)
     if is_empty:
         raise DataError(f"{path}: the file is empty, it holds no row")
+    objects.tell()
 
 
 def _entities(row: dict[str, Any], max_context_chars: int) -> list[Target]:

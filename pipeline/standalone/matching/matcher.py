@@ -16,6 +16,7 @@ from pipeline.artifacts import SCHEMA_VERSION, DataFile, atomic_write_json, new_
 from pipeline.artifacts.manifest import environment
 from pipeline.config import Config, RelevanceConfig, config_from_dict
 from pipeline.data.formats.pair_rows import PairRow, read_pairs
+from pipeline.data.reading import Reading
 from pipeline.entities.relevance.encoding import TokenReader
 from pipeline.entities.relevance.estimator import IDENTITY, VOCABULARY, MatcherModel
 from pipeline.entities.relevance.text_pairs import LabelledPairs, prediction_batches, read_ids, text_tokens
@@ -84,6 +85,7 @@ class MatchTraining:
         dev: labelled rows by which the epoch and the thresholds are chosen; None keeps some of the others back.
         scale: what the labels mean; None recognises it.
         command: as typed.
+        reading: how the files are read, where that is not to be recognised.
     """
 
     files: Sequence[Path]
@@ -91,6 +93,7 @@ class MatchTraining:
     dev: Path | None = None
     scale: LabelScale | None = None
     command: Sequence[str] = ()
+    reading: Reading | None = None
 
 
 def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, Figures]:
@@ -105,7 +108,7 @@ def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, F
     resolve(MATCHERS, options.name, kind="matcher")  # better now than after the files were read
     with new_folder(folder) as unfinished:
         stopwords = read_stopwords(options.stopwords)
-        files = [(path, read_pairs(path)) for path in request.files]
+        files = [(path, read_pairs(path, request.reading)) for path in request.files]
         scale = request.scale or LabelScale.of([row for _, rows in files for row in rows], request.files[0])
         if not scale.is_binary:
             logger.info("labels: scores from %s; --score-range LOW,HIGH says otherwise", scale)
@@ -183,7 +186,7 @@ def _split(
     labels = np.concatenate([scale.normalised(rows, path) for path, rows in files])
     train = _Part([row for _, rows in files for row in rows], labels)
     if request.dev:
-        rows = read_pairs(request.dev)
+        rows = read_pairs(request.dev, request.reading)
         dev = _Part(rows, scale.normalised(rows, request.dev))
         _warn_of_repeats(train.rows, dev.rows, request.dev)
     else:

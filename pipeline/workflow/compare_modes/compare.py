@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from pipeline.artifacts import RunFolder, read_json, read_table
-from pipeline.data.read import iter_articles, read_training
+from pipeline.data.read import Reading, iter_articles, read_training
 from pipeline.errors import ConfigError
 from pipeline.metric import FIGURES, Difference, article_scores, hit_counts, mean_gain, ratio_gain
 from pipeline.schema import Article, Entity
@@ -40,14 +40,16 @@ class Data:
     test: Sequence[Article]
 
 
-def read_data(train_files: Sequence[Path], test: Path | None, *, limit: int | None = None) -> Data:
+def read_data(
+    train_files: Sequence[Path], test: Path | None, *, limit: int | None = None, reading: Reading | None = None
+) -> Data:
     """Read labelled articles.
 
     Raises:
         DataError: a file cannot be read or holds no labels.
     """
-    tested = list(iter_articles(test, labelled=True)) if test else []
-    return Data(read_training(list(train_files))[:limit], tested)
+    tested = list(iter_articles(test, labelled=True, reading=reading)) if test else []
+    return Data(read_training(list(train_files), reading=reading)[:limit], tested)
 
 
 def train_modes(requests: Sequence[TrainRequest], models: Path, *, name: str, resume: bool = False) -> list[RunFolder]:

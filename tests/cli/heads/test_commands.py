@@ -274,3 +274,57 @@ def test_the_head_of_a_comparison_is_a_head_like_any_other(run_here: Run, models
         assert saved.dev.accuracy == dev[saved.model.seed]
     arguments = ("--model", "best/fast_text", "--input", data, "--out", "answers.jsonl")
     assert run_here("heads", "predict", *arguments).code == 0
+
+
+# --- rows as other people have them
+
+
+def test_rows_under_other_names_are_answered_as_they_are_learnt(run_here: Run, models: Path, tmp_path: Path) -> None:
+    """The same rows, under our names and under usual ones: the same answers, and every key comes out as it was."""
+    ours = targets(6, seed=3)
+    theirs = [{"sentence": row["text"], "aspect": row["target"], "sentiment": 7, "score": 3} for row in ours]
+    (tmp_path / "ours.jsonl").write_text(lines(ours), encoding="utf-8")
+    (tmp_path / "theirs.jsonl").write_text(lines(theirs), encoding="utf-8")
+    predict = ("heads", "predict", "--model", models / "targets", "--input")
+    assert run_here(*predict, "ours.jsonl", "--out", "ours.out").code == 0
+    done = run_here(*predict, "theirs.jsonl", "--out", "theirs.out")
+    assert done.code == 0, done.err
+    assert done.err.count("theirs.jsonl: columns read: sentence as text, aspect as target (--columns settles it)") == 1
+    assert done.err.count("theirs.jsonl: not read beside the text: score\n") == 1  # a label is not looked at
+    wanted, found = read_lines(tmp_path / "ours.out"), read_lines(tmp_path / "theirs.out")
+    assert [list(row)[:4] for row in found] == [["sentence", "aspect", "sentiment", "score"]] * 6
+    assert [row["probabilities"] for row in found] == [row["probabilities"] for row in wanted]
+
+
+def test_what_a_head_of_texts_does_not_read_is_told(run_here: Run, models: Path, tmp_path: Path) -> None:
+    rows = [{"review": row["text"], "aspect": "云杉", "target": "云杉", "情感": "?"} for row in documents(4)]
+    (tmp_path / "rows.jsonl").write_text(lines(rows), encoding="utf-8")
+    done = run_here("heads", "predict", "--model", models / "documents", "--input", "rows.jsonl", "--out", "-")
+    assert done.code == 0, done.err
+    assert "rows.jsonl: columns read: review as text" in done.err
+    assert "rows.jsonl: not read beside the text: aspect, target\n" in done.err
+
+
+def test_columns_format_and_encoding_of_every_command_of_heads(run_here: Run, models: Path, tmp_path: Path) -> None:
+    """A table with names that nobody could guess: read as told by train, evaluate, predict and show."""
+    table = "正文甲|乙|丙\n".replace("|", ";") + "".join(
+        f"{row['text']};{row['target']};{'1' if row['polarity'] == 'POS' else '2'}\n" for row in targets(24)
+    )
+    (tmp_path / "rows.dat").write_bytes(table.encode("gb18030"))
+    how = ("--format", "csv", "--encoding", "gb18030", "--columns")
+    labelled = (*how, "text=正文甲,target=乙,polarity=丙", "--label-map", "1=POS,2=NEG")
+    done = run_here("heads", "train", "--data", "rows.dat", "--head", "ian", "--out", "m", *QUICK, *labelled)
+    assert done.code == 0, done.err
+    assert "labels: 1 -> POS (12), 2 -> NEG (12)" in done.err
+    done = run_here("heads", "evaluate", "--model", "m", "--data", "rows.dat", *labelled)
+    assert (done.code, "24 examples" in done.out) == (0, True), done.err
+    unlabelled = (*how, "text=正文甲,target=乙")
+    done = run_here("heads", "predict", "--model", "m", "--input", "rows.dat", "--out", "a.csv", *unlabelled)
+    assert done.code == 0, done.err
+    with (tmp_path / "a.csv").open(encoding="utf-8") as file:
+        found = list(csv.DictReader(file))
+    assert [row["乙"] for row in found] == [row["target"] for row in targets(24)]
+    done = run_here("heads", "show", "--model", "m", "--input", "rows.dat", "--rows", 1, *unlabelled)
+    assert (done.code, targets(1)[0]["target"] in done.out) == (0, True)
+    done = run_here("heads", "predict", "--model", "m", "--input", "rows.dat", "--out", "b.csv", *how, "text=x")
+    assert (done.code, done.message) == (3, "rows.dat:2: no column x (have: 正文甲, 乙, 丙)")

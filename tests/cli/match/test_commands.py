@@ -185,3 +185,19 @@ def test_every_command_has_help_with_an_example(run_here: Callable[..., Done], c
 def test_help_imports_nothing_that_takes_long(cli: Cli, tmp_path: Path) -> None:
     code = "import sys; from pipeline.cli import main; main(['match', 'train', '--help']); print(*sys.modules)"
     assert not {"torch", "numpy", "omegaconf", "sklearn"} & set(cli.run(cwd=tmp_path, code=code).out.split())
+
+
+@pytest.mark.parametrize(("name", "given"), [("pairs.txt", ("--format", "tsv")), ("pairs.tsv", ())])
+def test_columns_and_encoding_are_named_and_come_out_as_they_were(
+    run_here: Callable[..., Done], models: Path, tmp_path: Path, name: str, given: tuple[str, ...]
+) -> None:
+    table = "左\t右\t分\n松果茶叶\t茶叶香气\t1\n松果茶叶\t云杉引擎\t0\n"
+    (tmp_path / name).write_bytes(table.encode("utf-16-le"))
+    how = (*given, "--encoding", "utf-16-le", "--columns", "text_a=左,text_b=右,label=分")
+    done = run_here("match", "evaluate", "--model", models / "labels", "--data", name, *how)
+    assert (done.code, "2 pairs, 1 of them together" in done.out) == (0, True), done.err
+    done = run_here("match", "predict", "--model", models / "labels", "--input", name, "--out", "out", *how)
+    assert done.code == 0, done.err
+    first = (tmp_path / "out").read_text(encoding="utf-8").splitlines()
+    keys = first[0].split("\t") if name.endswith(".tsv") else list(json.loads(first[0]))
+    assert keys == ["左", "右", "分", "match_score", "predicted"]

@@ -170,3 +170,45 @@ def test_attention_maps_of_a_row(run_here: Run, data: Path, tmp_path: Path) -> N
     svg = (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert svg.count("layer 2, head 2") == 1
     assert svg.startswith("<svg")
+
+
+# --- rows as other people have them
+
+
+def test_keys_and_types_of_other_names(run_here: Run, data: Path, models: Path, tmp_path: Path) -> None:
+    """The training rows under other names and types, mapped back: a model of our types, and every span found again."""
+    rows = rows_of(data / "dev.jsonl")
+    theirs = [
+        {"raw": row["text"], "marks": [{**mark, "type": f"x{mark['type']}"} for mark in row["entities"]]}  # type: ignore[attr-defined]
+        for row in rows
+    ]
+    (tmp_path / "rows.jsonl").write_text(lines(*theirs), encoding="utf-8")
+    columns = ("--columns", "text=raw,entities=marks")
+    evaluate = ("evaluate", "--model", models / "ner", "--json", "a.json", *columns, "--gold", "rows.jsonl")
+    done = run_here(*evaluate, "--label-map", "x公司=公司,x地点=skip")
+    assert done.code == 0, done.err
+    assert "rows.jsonl: types: x公司 -> 公司 (12), x地点 left out (12)" in done.err
+    assert list(figures(tmp_path / "a.json")["types"]) == ["公司", "地点"]  # type: ignore[call-overload]
+    assert run_here(*evaluate, "--label-map", "x公司=").message.startswith("--label-map x公司=: want another name")
+    train = ("train", "--train", "rows.jsonl", "--tagger", "lstm", *QUICK, *columns, "--model")
+    assert run_here(*train, "m", "--label-map", "x公司=名,x地点=名").code == 0
+    assert figures(tmp_path / "m" / "tagging.json")["labels"] == ["名"]
+    predict = ("predict", "--model", models / "ner", "--input", "rows.jsonl", "--output", "out.jsonl")
+    assert run_here(*predict, *columns).code == 0
+    assert [row["text"] for row in rows_of(tmp_path / "out.jsonl")] == [row["text"] for row in rows]
+    done = run_here(*predict, "--columns", "text=absent")
+    assert (done.code, "rows.jsonl:1: no column absent (have: raw, marks)" in done.message) == (3, True)
+
+
+def test_columns_of_a_table_and_types_of_words(run_here: Run, models: Path, tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text('句,标\n青禾,"[{""start"": 0, ""end"": 2, ""labels"": [""公司""]}]"\n', "utf-8")
+    columns = ("--columns", "text=句,label=标")
+    done = run_here("evaluate", "--gold", "rows.txt", "--model", models / "ner", "--json", "a.json", *columns)
+    assert done.code == 0, done.err
+    assert figures(tmp_path / "a.json")["types"]["公司"]["n_gold"] == 1  # type: ignore[index]
+    (tmp_path / "pos.jsonl").write_text(lines({"words": ["青禾", "7"], "pos": ["nr", "m"]}), encoding="utf-8")
+    how = ("--columns", "tokens=words,tags=pos", "--label-map", "nr=NR,m=CD")
+    done = run_here("evaluate", "--gold", "pos.jsonl", "--model", models / "pos", "--json", "b.json", *how)
+    assert done.code == 0, done.err
+    assert {"CD", "NR"} <= set(figures(tmp_path / "b.json")["types"])  # type: ignore[call-overload]
+    assert not {"nr", "m"} & set(figures(tmp_path / "b.json")["types"])  # type: ignore[call-overload]

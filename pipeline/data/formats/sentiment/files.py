@@ -30,7 +30,8 @@ from pipeline.text.script import ScriptCount
 
 _MAY_BE_EMPTY = {GROUP: None, FROM: None, TO: None, OCCURRENCE: None, CATEGORY: TARGET, TARGET: CATEGORY}
 """Empty cells of a table that stand for a key that is not there, where the other one is."""
-_READ = (TEXT, TARGET, TARGETS, CATEGORY, POLARITY, LABEL, GROUP, FROM, TO, OCCURRENCE)
+_OF_TEXTS = (TEXT, GROUP)
+_READ = (*_OF_TEXTS, TARGET, TARGETS, CATEGORY, POLARITY, LABEL, FROM, TO, OCCURRENCE)
 
 
 def iter_sentiment_objects(path: AnyFile, reading: Reading | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -63,6 +64,7 @@ class SentimentObjects:
         self._labels: LabelReader | None = None
         self._documents: LabelReader | None = LabelReader(reading.labels) if reading.labels.given else None
         self._script = ScriptCount()
+        self._read = _READ
         self._unread: Counter[str] = Counter()
         self._renamed: dict[str, str] = {}
         self._n_found = self._n_absent = 0
@@ -86,6 +88,16 @@ class SentimentObjects:
         if TARGET in row and not self._is_found(row, row.get(TEXT)):
             return None
         return self._with_polarity(row)
+
+    def unlabelled(self, row: dict[str, Any], *, has_targets: bool) -> dict[str, Any]:
+        """Return a row under our keys; its labels are not looked at, and without targets nothing but its text is.
+
+        Whether a target is in its text is for its reader to judge: every row is to be answered.
+        """
+        if NEWS_ID in row:
+            return row
+        self._read = _READ if has_targets else _OF_TEXTS
+        return self._named({key: value for key, value in row.items() if not _is_label(key)})
 
     def tell(self) -> None:
         """Log what rows were read as.
@@ -123,7 +135,7 @@ class SentimentObjects:
             if row.get(key) == "" and (other is None or row.get(other)):
                 del row[key]
         self._rename(row, TEXT)
-        if TARGETS not in row and CATEGORY not in row:
+        if TARGET in self._read and TARGETS not in row and CATEGORY not in row:
             self._rename(row, TARGET)
         has_target = any(key in row for key in (TARGET, TARGETS, CATEGORY))
         self._rename(row, POLARITY if has_target else LABEL)
@@ -133,7 +145,7 @@ class SentimentObjects:
                 if isinstance(value := row.get(key), str):  # a cell of a table
                     row[key] = int(value) if value.isdecimal() and len(value) < 10 else value.strip() or None
         for key in row:
-            if key not in _READ:
+            if key not in self._read:
                 self._unread[key] += 1
         return row
 
@@ -203,3 +215,8 @@ class SentimentObjects:
                     label = spelt(entry.get(POLARITY)) if isinstance(entry, dict) else ""
                     if is_number(label):
                         yield label
+
+
+def _is_label(key: str) -> bool:
+    """Tell a key under which rows have their label, whatever it is called."""
+    return key in (POLARITY, LABEL) or any(alias_in([key], ours) for ours in (POLARITY, LABEL))

@@ -21,6 +21,7 @@ from pipeline.data.formats.tagging.rules import choose_notation, named_notation
 from pipeline.data.formats.tagging.source import located
 from pipeline.data.formats.tagging.table import LABEL
 from pipeline.data.formats.tagging.tokens import to_characters
+from pipeline.data.formats.tagging.types import with_types
 from pipeline.data.lines import count_rows, tell
 from pipeline.errors import DataError
 from pipeline.text.spans import ScoredSpan, Span
@@ -63,7 +64,7 @@ def count_lines(path: Path, form: Form | None = None) -> int | None:
         DataError: as ``recognise``.
     """
     form = form or Form()
-    name = form.format or recognise(path, form.encoding)
+    name = form.format or recognise(path, form.encoding, form.columns)
     return None if name in _OVER_LINES else count_rows(path)
 
 
@@ -99,7 +100,7 @@ class _Opened:
     @classmethod
     def of(cls, path: Path, form: Form | None) -> _Opened:
         form = form or Form()
-        return cls(path, form, format_named(form.format or recognise(path, form.encoding)), Notes())
+        return cls(path, form, format_named(form.format or recognise(path, form.encoding, form.columns)), Notes())
 
     def rows(self, *, labelled: bool) -> Iterator[TagRow]:
         is_empty = True
@@ -171,6 +172,11 @@ def read_rows(
 
 
 def _told(opened: _Opened, file: TagFile) -> TagFile:
+    if types := opened.form.types:
+        plain = file.notation is not None and file.notation.is_plain
+        rows, said = with_types(file.rows, types, plain=plain)
+        file = replace(file, rows=rows)
+        tell(f"{file.path}: {said}")
     opened.say(f"{_counted(len(file.rows), 'row')}, {_counted(len(file.labels), 'type')}")
     return file
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -17,6 +18,10 @@ class Form:
     """Name of the notation of its tags, as IOB1; spans that break its rules are then lost with a warning alone."""
     tag_names: tuple[str, ...] = ()
     """What tags that are whole numbers stand for, from 0 on."""
+    columns: Mapping[str, str] = field(default_factory=dict)
+    """The file's name of a key or column by ours; see ``pipeline.data.reading``."""
+    types: Mapping[str, str] = field(default_factory=dict)
+    """By a type of the file: what it is called here, or ``skip``."""
 
 
 @dataclass(slots=True)

@@ -42,7 +42,7 @@ def json_reader(parse: Parse) -> Reader:
     """Return a reader of files of JSON whose values ``parse`` takes apart."""
 
     def read(path: Path, form: Form, *, labelled: bool, notes: Notes) -> Iterator[TagRow]:
-        for number, value in iter_values(path, form.encoding):
+        for number, value in iter_values(path, form.encoding, form.columns):
             with located(path, number):
                 rows = [checked(marked, number) for marked in parse(value, labelled=labelled, notes=notes)]
             yield from rows

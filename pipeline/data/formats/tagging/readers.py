@@ -35,7 +35,7 @@ def is_tokens(value: object) -> bool:
 
 def iter_entity_rows(path: Path, form: Form, *, labelled: bool, notes: Notes) -> Iterator[TagRow]:
     """Yield ``{"text", "entities": [{"entity", "type", "from", "to"}]}``."""
-    for number, value in iter_values(path, form.encoding):
+    for number, value in iter_values(path, form.encoding, form.columns):
         with located(path, number):
             row = object_of(value)
             if labelled and TEXT in row and ENTITIES not in row:
@@ -46,7 +46,7 @@ def iter_entity_rows(path: Path, form: Form, *, labelled: bool, notes: Notes) ->
 
 def iter_token_rows(path: Path, form: Form, *, labelled: bool, notes: Notes) -> Iterator[TagRow]:
     """Yield ``{"tokens", "tags"}``; the tags are checked, but read only once the whole file's notation is known."""
-    for number, value in iter_values(path, form.encoding):
+    for number, value in iter_values(path, form.encoding, form.columns):
         with located(path, number):
             row = object_of(value)
             tokens = _strings(row, TOKENS)

@@ -79,7 +79,7 @@ def format_named(name: str) -> TagFormat:
     return FORMATS[name]
 
 
-def recognise(path: Path, encoding: str | None = None) -> str:
+def recognise(path: Path, encoding: str | None = None, columns: Mapping[str, str] | None = None) -> str:
     """Return the name of a file's format, by its own name or what it holds.
 
     Raises:
@@ -98,8 +98,8 @@ def recognise(path: Path, encoding: str | None = None) -> str:
     if looks_like_columns(path, encoding):  # before JSON: the first token may be a bracket
         return "columns"
     if line.lstrip().startswith("{") or _ARRAY.match(line):
-        return _of_json(path, encoding)
-    if is_header(line):
+        return _of_json(path, encoding, columns)
+    if is_header(line, columns):
         return "table"
     if name.endswith(_TABS):
         return "table"
@@ -107,10 +107,10 @@ def recognise(path: Path, encoding: str | None = None) -> str:
     return "text"
 
 
-def _of_json(path: Path, encoding: str | None) -> str:
+def _of_json(path: Path, encoding: str | None, columns: Mapping[str, str] | None) -> str:
     """Tell the format by the first rows that show one."""
     first: tuple[int, Any] | None = None
-    for number, value in islice(iter_values(path, encoding), N_LOOKED_AT):
+    for number, value in islice(iter_values(path, encoding, columns), N_LOOKED_AT):
         first = first or (number, value)
         for name, known in FORMATS.items():
             if known.begins(value):

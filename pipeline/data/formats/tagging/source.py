@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -14,6 +14,7 @@ from pipeline.data.formats.files.json_array import begins_array, read_json_array
 from pipeline.data.formats.files.json_lines import parse_json, read_json_lines, refuse_constant
 from pipeline.data.formats.files.record import Lines, Record
 from pipeline.data.lines import MAX_LINE_BYTES, iter_lines, iter_text
+from pipeline.data.reading import renamed, require_columns
 from pipeline.errors import DataError
 from pipeline.text.encodings import likely_encoding
 
@@ -53,12 +54,19 @@ def decoded_lines(path: Path, encoding: str | None = None) -> Iterator[tuple[int
         yield number, text
 
 
-def iter_values(path: Path, encoding: str | None = None) -> Iterator[tuple[int, Any]]:
+def iter_values(
+    path: Path, encoding: str | None = None, columns: Mapping[str, str] | None = None
+) -> Iterator[tuple[int, Any]]:
     """Yield the values of JSON lines, of one array, or of objects over several lines, with the lines they begin on.
+
+    Args:
+        path: plain or gzip.
+        encoding: as of ``iter_text``.
+        columns: the file's names of keys by ours; objects are yielded under our names.
 
     Raises:
         ConfigError: there is no such encoding.
-        DataError: the file cannot be read, or something in it is not JSON.
+        DataError: the file cannot be read, something in it is not JSON, or the first object lacks a key of ``columns``.
     """
     lines = iter_text(path, encoding)
     first = next((line for line in lines if line.fault or line.text.strip()), None)
@@ -69,10 +77,17 @@ def iter_values(path: Path, encoding: str | None = None) -> Iterator[tuple[int, 
         read = read_json_array
     elif _is_open(first.text):
         read = _read_stream
+    is_first = True
     for record in read(chain([first], lines)):
         if record.fault:
             raise DataError(f"{path}:{record.line}: {record.fault}", hint=record.hint)
-        yield record.line, record.value
+        value = record.value
+        if columns and isinstance(value, dict):
+            if is_first:
+                require_columns(f"{path}:{record.line}", value, columns)
+                is_first = False
+            value = renamed(value, columns)
+        yield record.line, value
 
 
 def is_pair(value: object) -> bool:

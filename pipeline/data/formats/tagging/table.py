@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from reprlib import repr as short_repr
 from typing import Any
@@ -18,16 +18,17 @@ from pipeline.data.formats.tagging.marked import in_order
 from pipeline.data.formats.tagging.row import RowKind, TagRow
 from pipeline.data.formats.tagging.source import decoded_lines, located
 from pipeline.data.lines import MAX_LINE_BYTES
+from pipeline.data.reading import renamed
 from pipeline.errors import DataError
 from pipeline.text.spans import Span
 
 TEXT, LABEL = "text", "label"
 
 
-def is_header(line: str) -> bool:
-    """Tell a header that names both columns."""
+def is_header(line: str, columns: Mapping[str, str] | None = None) -> bool:
+    """Tell a header that names both columns, the file's names of which are in ``columns``."""
     cells = next(csv.reader([line.strip()], delimiter=delimiter_of(line)), [])
-    return TEXT in cells and LABEL in cells
+    return all((columns or {}).get(name, name) in cells for name in (TEXT, LABEL))
 
 
 def iter_table_rows(path: Path, form: Form, *, labelled: bool, notes: Notes) -> Iterator[TagRow]:
@@ -50,9 +51,10 @@ def iter_table_rows(path: Path, form: Form, *, labelled: bool, notes: Notes) -> 
         for cells in records:
             with located(path, number):
                 if cells and not columns:
-                    columns = _header(cells, [TEXT, LABEL] if labelled else [TEXT])
+                    wanted = [TEXT, LABEL] if labelled else [TEXT]
+                    columns = _header(cells, [form.columns.get(name, name) for name in wanted])
                 elif cells:
-                    yield _row(number, columns, cells, labelled=labelled)
+                    yield _row(number, columns, cells, form, labelled=labelled)
             number = n_blank + records.line_num + 1
     except csv.Error as error:
         raise DataError(f"{path}:{number}: not CSV: {error}") from error
@@ -71,10 +73,10 @@ def _header(columns: list[str], wanted: list[str]) -> list[str]:
     return columns
 
 
-def _row(number: int, columns: list[str], cells: list[str], *, labelled: bool) -> TagRow:
+def _row(number: int, columns: list[str], cells: list[str], form: Form, *, labelled: bool) -> TagRow:
     if len(cells) != len(columns):
         raise DataError(f"{len(cells)} columns, the header has {len(columns)}")
-    row = dict(zip(columns, cells, strict=True))
+    row = renamed(dict(zip(columns, cells, strict=True)), form.columns)
     text = plain_cell(row[TEXT])
     if not labelled:
         return TagRow(RowKind.TABLE, number, row, text)
