@@ -35,9 +35,13 @@ def runs(
     Example: python run.py compare runs --run first --other second --gold data/sample/test.jsonl
     """
     from pipeline.data.read import iter_articles
+    from pipeline.data.seen import SeenTexts, article_key, tell_seen
 
     articles = list(islice(iter_articles(gold, labelled=True, reading=reading), limit))
     base, candidate = (chosen_run(name) for name in (run, other))
+    for one in (base, candidate):
+        whose = f"a training row of {one.name}"
+        tell_seen(map(article_key, articles), SeenTexts.load(one.path), gold, rows="articles", whose=whose)
     if json_file is not None:
         distinct_outputs(json_file, inputs=(gold,))
 

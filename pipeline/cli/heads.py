@@ -107,6 +107,7 @@ def predict(
     from tqdm import tqdm
 
     from pipeline.artifacts import output_file
+    from pipeline.data.seen import SeenRows
     from pipeline.standalone.heads.answers import answer_rows, survey
     from pipeline.standalone.heads.saved import load_head
 
@@ -114,9 +115,8 @@ def predict(
         distinct_outputs(out, inputs=(input_file,))
         output_file(out)  # better now than after the work
     saved = load_head(model)
-    n_rows, keys = survey(
-        _rows(saved, input_file, reading)
-    )  # finds what is wrong with a row before anything is written
+    told = SeenRows(saved.seen, input_file).watch(_rows(saved, input_file, reading), _document_of)
+    n_rows, keys = survey(told)  # finds what is wrong with a row before anything is written
     with _writer(out, saved, keys, attention=attention) as writer:
         answered = answer_rows(saved.model, _rows(saved, input_file, reading), attention=attention)
         for row, answers in tqdm(answered, total=n_rows, desc="predict", unit="row", disable=None):
@@ -206,6 +206,10 @@ def _rows(saved: SavedHead, path: Path, reading: Reading | None) -> Iterator[Unl
 
     has_targets, max_chars = saved.kind.has_targets, saved.max_context_chars
     return iter_unlabelled(path, has_targets=has_targets, max_context_chars=max_chars, reading=reading)
+
+
+def _document_of(row: UnlabelledRow) -> str:
+    return row.examples[0].document if row.examples else ""
 
 
 @contextmanager

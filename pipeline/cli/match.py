@@ -125,7 +125,7 @@ def predict(
     from pipeline.standalone.matching.matcher import load_matcher
 
     matcher = load_matcher(model)
-    scored = matcher.score(tqdm(rows, desc="predict", unit="pair", disable=None))
+    scored = matcher.score(tqdm(rows, desc="predict", unit="pair", disable=None), input_file)
     lines = (writer.lines(row, score, matcher.predicted(score)) for row, score in scored)
     if prints:
         for line in lines:

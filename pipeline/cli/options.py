@@ -83,7 +83,7 @@ def reading_of(
         file_format: name of a format.
         encoding: name of an encoding.
         columns: names of columns.
-        labels: what labels mean.
+        label_map: what labels mean.
         of_any_kind: whether the command also reads texts with marked entities.
 
     Raises:

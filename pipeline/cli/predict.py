@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -24,6 +24,7 @@ CONVERT = "python run.py convert IN OUT"
 if TYPE_CHECKING:
     from pipeline.config import EncoderEngine
     from pipeline.data.read import Reading
+    from pipeline.schema import Article
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -140,14 +141,17 @@ def write_predictions(
     from pipeline.artifacts import sha256_file, stage_key
     from pipeline.data.read import BadRowPolicy, Reading, ReadReport, count_rows, iter_articles
     from pipeline.data.repeats import RepeatedIds
+    from pipeline.data.seen import SeenRows, SeenTexts, article_key
     from pipeline.submission import Origin, PredictionJournal, SubmissionWriter, note_origin, refuse_other_answers
 
     repeats = RepeatedIds()
     report = ReadReport(repeats=repeats)
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
-    articles = islice(iter_articles(source, labelled=False, policy=policy, report=report, reading=reading), limit)
+    read = iter_articles(source, labelled=False, policy=policy, report=report, reading=reading)
+    articles: Iterator[Article] = islice(read, limit)
     total = min(count_rows(source), limit or sys.maxsize)
     run = chosen_run(name)
+    articles = SeenRows(SeenTexts.load(run.path), source, rows="articles").watch(articles, article_key)
     target = output or SUBMISSIONS / f"{run.name}.txt"
     table = target.parent / f"{target.stem}.csv"
     distinct_outputs(target, table, details, inputs=(source,))
@@ -155,8 +159,8 @@ def write_predictions(
     origin, digest = Origin(run.name, sha256_file(run.manifest), str(source)), sha256_file(source)
     others = [table, *([details] if details else [])]
     if not (force or resume):
-        read = islice(iter_articles(source, labelled=False, policy=policy, reading=reading), limit)
-        refuse_other_answers(origin, target, others, (article.news_id for article in read))
+        again = islice(iter_articles(source, labelled=False, policy=policy, reading=reading), limit)
+        refuse_other_answers(origin, target, others, (article.news_id for article in again))
 
     from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
     from pipeline.workflow.run_config import load_run_config

@@ -95,6 +95,7 @@ def write_report(
     """
     from pipeline.artifacts import atomic_write_json
     from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles
+    from pipeline.data.seen import SeenTexts, article_key, tell_seen
 
     if out is not None:
         _keep_apart(out, gold)  # before a file of such a name is read as a table
@@ -102,6 +103,7 @@ def write_report(
     articles = list(islice(iter_articles(gold, labelled=True, policy=policy, report=read, reading=reading), limit))
     warn_of_rows(gold, read)
     run = chosen_run(name)
+    tell_seen(map(article_key, articles), SeenTexts.load(run.path), gold, rows="articles")
     folder = run.report.parent if out is None else out
     _keep_apart(folder, gold)
     logger.info("run: %s", run.path)

@@ -135,9 +135,9 @@ def predict(
     with atomic_writer(output) as file:
         writer = RowWriter(file, tagger.notation, scored=confidence)
         rows = iter_rows(input_file, form=form)
-        tagged: Iterator[tuple[TagRow, Sequence[Span | ScoredSpan]]] = tagger.tag(rows)
+        tagged: Iterator[tuple[TagRow, Sequence[Span | ScoredSpan]]] = tagger.tag(rows, input_file)
         if confidence:
-            tagged = tagger.tag_scored(rows)
+            tagged = tagger.tag_scored(rows, input_file)
         for row, spans in tqdm(tagged, total=total, desc="predict", unit="row", disable=None):
             writer.write(row, spans)
     say(str(output))

@@ -29,8 +29,9 @@ def warn_of_data(articles: Sequence[Article], config: Config, dev: Sequence[Arti
         config: options of the training.
         dev: the run is measured on.
     """
-    for warning in (*little_data(articles, config), *_known(articles, dev)):
+    for warning in little_data(articles, config):
         logger.warning("%s", warning)
+    warn_of_known(articles, dev, "--dev")
 
 
 def little_data(articles: Sequence[Article], config: Config) -> list[str]:
@@ -51,9 +52,9 @@ def little_data(articles: Sequence[Article], config: Config) -> list[str]:
     return found
 
 
-def _known(articles: Sequence[Article], dev: Sequence[Article]) -> list[str]:
-    known = known_articles(articles, dev) if dev else []
-    if not known:
-        return []
-    named = ", ".join(known[:N_NAMED]) + (", ..." if len(known) > N_NAMED else "")
-    return [f"{len(known)} of {len(dev)} articles of --dev are trained on, or nearly the same as one: {named}"]
+def warn_of_known(articles: Sequence[Article], others: Sequence[Article], option: str) -> None:
+    """Warn of articles to measure on, which an option names, that are trained on or near-duplicates of one."""
+    if known := known_articles(articles, others) if others else []:
+        named = ", ".join(known[:N_NAMED]) + (", ..." if len(known) > N_NAMED else "")
+        count = f"{len(known)} of {len(others)} articles of {option}"
+        logger.warning("%s are trained on, or nearly the same as one: %s", count, named)

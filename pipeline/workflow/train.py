@@ -24,6 +24,7 @@ from pipeline.artifacts import (
 from pipeline.config import Config
 from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import BadRowPolicy, Reading, ReadReport, count_rows, iter_articles, read_training
+from pipeline.data.seen import SeenTexts, article_key
 from pipeline.emotions.sentiment import SentimentStage, gold_targets
 from pipeline.entities.cross_ranker import CrossReranker, FirstPass
 from pipeline.entities.features import FeatureTable
@@ -143,6 +144,7 @@ class _Training:
         if parts.joint:
             self.figures |= join_predictions(self.run, self.config, self.articles, self.folds, self.figures)
         self.figures["out_of_fold"] = score_out_of_fold(self.run, self.articles).to_dict()
+        SeenTexts.of(map(article_key, self.articles)).save(self.run.path)
         self.run.finish(
             command=self.request.command,
             seed=self.config.seed,

@@ -334,3 +334,19 @@ def test_bad_input_is_refused_in_one_line_and_leaves_nothing(
     assert piece in done.message
     assert done.out == ""
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_rows_that_dev_and_test_share_with_training_are_told(run_here: Callable[..., Done], tmp_path: Path) -> None:
+    """Each with its file: what chooses the epoch, and what is scored."""
+    rows = target_rows(12, seed=1)
+    for name, part in (("train", rows[:8]), ("dev", rows[7:10]), ("test", rows[6:12])):
+        (tmp_path / f"{name}.jsonl").write_text(lines(*part), encoding="utf-8")
+    files = ("--data", "train.jsonl", "--dev", "dev.jsonl", "--test", "test.jsonl")
+    done = run_here("compare", "heads", *files, "--heads", "ian", *QUICK, "--save", "best")
+    assert done.code == 0, done.err
+    too_good = "; figures on such rows are too good\n"
+    assert f"dev.jsonl: 1 of 3 rows have the text of a training row{too_good}" in done.err
+    assert f"test.jsonl: 2 of 6 test rows have the text of a training row{too_good}" in done.err
+    assert f"test.jsonl: 3 of 6 test rows have the text of a row of --dev{too_good}" in done.err
+    done = run_here("heads", "evaluate", "--model", "best/ian", "--data", "test.jsonl")
+    assert f"test.jsonl: 2 of 6 rows have the text of a training row{too_good}" in done.err

@@ -18,6 +18,7 @@ from pipeline.artifacts import DataFile, StageTimer
 from pipeline.config import Config
 from pipeline.data.formats.sentiment import RowKind, SentimentRow
 from pipeline.data.reading import Reading
+from pipeline.data.seen import SeenTexts, tell_seen
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.registry import HEADS
 from pipeline.runtime.parallel import map_chunks
@@ -160,7 +161,7 @@ def load_comparison(
     classes = classes_of(files, rest)
     for classifier in {one.reads_encoder: one for one in classifiers}.values():  # the slow part comes last
         classifier.check()
-    _warn_of_overlap([*rest, *(dev_rows or ())], tested)
+    _tell_shared(rest, dev, dev_rows or (), test or train, tested)
     return HeadComparison(
         train=rest,
         dev=dev_rows,
@@ -266,7 +267,8 @@ def train_and_score(comparison: HeadComparison, head: str, seed: int) -> HeadRes
     if comparison.unfinished:
         folder = job_folder(comparison.unfinished, head, seed)
         folder.mkdir()
-        saved = SavedHead(model, comparison.kind, fitted.most_frequent, fitted.dev)
+        seen = SeenTexts.of(map(_text, comparison.train))
+        saved = SavedHead(model, comparison.kind, fitted.most_frequent, fitted.dev, seen)
         save_head(saved, folder, data=[file.to_dict() for file in comparison.data], comparison=comparison.key)
     scores = score(given, comparison.test, comparison.classes)
     n_shown = comparison.n_shown if seed == comparison.seeds[0] else 0
@@ -327,7 +329,19 @@ def _attention(model: HeadClassifier, rows: Sequence[SentimentRow], given: Seque
     ]
 
 
-def _warn_of_overlap(train: Sequence[SentimentRow], test: Sequence[SentimentRow]) -> None:
-    seen = {row.example.document for row in train}
-    if shared := {row.example.document for row in test} & seen:
-        logger.warning("%d of the test texts are in the training rows as well", len(shared))
+def _tell_shared(
+    train: Sequence[SentimentRow],
+    dev_file: Path | None,
+    dev: Sequence[SentimentRow],
+    test_file: Path,
+    test: Sequence[SentimentRow],
+) -> None:
+    """Warn of rows that measure on what was trained on, or on what chose the epoch."""
+    seen, chosen_by = SeenTexts.of(map(_text, train)), SeenTexts.of(map(_text, dev))
+    tell_seen(map(_text, dev), seen, dev_file)
+    tell_seen(map(_text, test), seen, test_file, rows="test rows")
+    tell_seen(map(_text, test), chosen_by, test_file, rows="test rows", whose="a row of --dev")
+
+
+def _text(row: SentimentRow) -> str:
+    return row.example.document

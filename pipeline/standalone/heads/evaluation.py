@@ -10,6 +10,7 @@ from typing import Any
 
 from pipeline.artifacts import atomic_writer, safe_cell
 from pipeline.data.reading import Reading
+from pipeline.data.seen import tell_seen
 from pipeline.errors import ArtifactError, DataError
 from pipeline.metric import LabelScores
 from pipeline.standalone.heads.answers import Answer, answer
@@ -59,6 +60,7 @@ def evaluate_head(saved: SavedHead, data: Path, reading: Reading | None = None) 
     classes = saved.model.classes
     if unknown := [name for name in file.classes if name not in classes]:
         raise ArtifactError(f"the head answers {', '.join(classes)}; {data} has also {', '.join(unknown)}")
+    tell_seen((row.example.document for row in file.rows), saved.seen, data)
     answers = answer(saved.model, [row.example for row in file.rows])
     baseline = score([saved.most_frequent] * len(file.rows), file.rows, classes)
     scores = score([one.label for one in answers], file.rows, classes)

@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from pipeline.artifacts import SCHEMA_VERSION, atomic_write_json, new_folder, re
 from pipeline.artifacts.manifest import environment
 from pipeline.config import config_from_dict
 from pipeline.data.formats.sentiment import RowKind
+from pipeline.data.seen import SeenTexts
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.errors import ArtifactError, ConfigError
 from pipeline.standalone.heads.training import DevFigures
@@ -34,6 +35,8 @@ class SavedHead:
     """Class that most training rows have: the answer of the baseline."""
     dev: DevFigures
     """How well it did on the rows that chose its epoch."""
+    seen: SeenTexts = field(default_factory=SeenTexts)
+    """The texts it was trained on."""
 
     @property
     def max_context_chars(self) -> int:
@@ -52,6 +55,7 @@ def save_head(saved: SavedHead, folder: Path, *, data: Sequence[Mapping[str, Any
     """
     model = saved.model
     model.save(folder)
+    saved.seen.save(folder)
     options = model.config.to_dict()
     options["head"]["states_cache"] = ""  # a folder of this machine, which only spares time
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.name != LOG]
@@ -93,7 +97,7 @@ def load_head(folder: Path) -> SavedHead:
         kind, dev = RowKind(settings["rows"]), DevFigures.from_dict(settings["dev"])
     except (ConfigError, TypeError, ValueError) as error:
         raise ArtifactError(f"{folder / SETTINGS}: does not fit this version of the program ({error})") from error
-    return SavedHead(model.load(folder), kind, settings["most_frequent"], dev)
+    return SavedHead(model.load(folder), kind, settings["most_frequent"], dev, SeenTexts.load(folder))
 
 
 def read_settings(folder: Path) -> dict[str, Any]:

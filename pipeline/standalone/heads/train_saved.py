@@ -10,6 +10,7 @@ from pathlib import Path
 from pipeline.artifacts import DataFile
 from pipeline.config import Config
 from pipeline.data.reading import Reading
+from pipeline.data.seen import SeenTexts, tell_seen
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.standalone.epoch_bar import EpochBar
 from pipeline.standalone.heads.rows import read_rows
@@ -69,6 +70,9 @@ def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> S
         require_fitting([request.head], files[0].kind, request.data)
         rows, dev = files[0].rows, files[1].rows if request.dev else None
         classes = classes_of(files, rows)
+        seen = SeenTexts.of(row.example.document for row in rows)
+        if request.dev:
+            tell_seen((row.example.document for row in files[1].rows), seen, request.dev)
         n_epochs = _checked_epochs(HeadClassifier(request.head, config, classes=classes))
         logger.info("%s: %d examples, classes: %s", request.data, len(rows), ", ".join(classes))
         with (
@@ -80,7 +84,7 @@ def train_head(request: HeadTraining, folder: Path, *, force: bool = False) -> S
             )
         fitted.model.leave_states()
         fitted.dev.warn_if_useless(request.head, fitted.most_frequent)
-        saved = SavedHead(fitted.model, files[0].kind, fitted.most_frequent, fitted.dev)
+        saved = SavedHead(fitted.model, files[0].kind, fitted.most_frequent, fitted.dev, seen)
         described = [DataFile.of(file.path, rows=len(file.rows)).to_dict() for file in files]
         save_head(saved, unfinished, data=described, command=list(request.command))
     return saved

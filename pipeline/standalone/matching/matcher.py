@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from pipeline.artifacts.manifest import environment
 from pipeline.config import Config, RelevanceConfig, config_from_dict
 from pipeline.data.formats.pair_rows import PairRow, read_pairs
 from pipeline.data.reading import Reading
+from pipeline.data.seen import SEEN, SeenRows, SeenTexts, pair_key, tell_seen
 from pipeline.entities.relevance.encoding import TokenReader
 from pipeline.entities.relevance.estimator import IDENTITY, VOCABULARY, MatcherModel
 from pipeline.entities.relevance.text_pairs import LabelledPairs, prediction_batches, read_ids, text_tokens
@@ -29,7 +30,6 @@ from pipeline.standalone.matching.dev_cut import dev_rows, pair_groups
 from pipeline.standalone.matching.scale import LabelScale
 from pipeline.standalone.matching.score import Figures, LabelFigures, ScoreFigures, Thresholds, spearman
 from pipeline.standalone.script import refuse_conversion
-from pipeline.text import match_key
 
 logger = logging.getLogger(__name__)
 
@@ -39,6 +39,7 @@ CHUNK_SIZE, BATCH_SIZE = 4096, 256
 """Rows read, and pairs scored together. Fixed: a batch's size could change the last bits of a score."""
 DIGITS = 6
 """Of a score."""
+TRAINING_PAIR = "a training pair"
 Tokens = tuple[list[str], list[str]]
 
 
@@ -50,10 +51,12 @@ class PlainMatcher:
     scale: LabelScale
     thresholds: Thresholds | None
     """None where labels are scores."""
+    seen: SeenTexts = field(default_factory=SeenTexts)
+    """The pairs it was trained on."""
 
-    def score(self, rows: Iterable[PairRow]) -> Iterator[tuple[PairRow, float]]:
-        """Yield each row with its score, 0 to 1."""
-        rows = iter(rows)
+    def score(self, rows: Iterable[PairRow], where: object = "") -> Iterator[tuple[PairRow, float]]:
+        """Yield each row with its score, 0 to 1; training pairs are told at the end, ``where`` names their file."""
+        rows = SeenRows(self.seen, where, rows="pairs", whose=TRAINING_PAIR).watch(rows, _pair_key)
         while chunk := list(islice(rows, CHUNK_SIZE)):
             scores = _scores(self.model, [_tokens(row, self.model.config) for row in chunk])
             yield from zip(chunk, scores.tolist(), strict=True)
@@ -71,7 +74,7 @@ class PlainMatcher:
             DataError: a label is none of those that the matcher was trained on.
         """
         labels = self.scale.normalised(rows, path)
-        scores = np.array([score for _, score in self.score(rows)])
+        scores = np.array([score for _, score in self.score(rows, path)])
         return _figures(scores, labels, self.scale, self.thresholds)
 
 
@@ -119,6 +122,8 @@ def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, F
         scores = _scores(model, dev.tokens(options))
         thresholds = Thresholds.best(scores, dev.labels) if scale.is_binary else None
         model.save(unfinished)
+        seen = SeenTexts.of(_pair_key(row) for _, rows in files for row in rows)
+        seen.save(unfinished)
         figures = _figures(scores, dev.labels, scale, thresholds)
         atomic_write_json(unfinished / METRICS, {"dev": figures.to_dict()})
         settings = {
@@ -126,7 +131,7 @@ def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, F
             "relevance": asdict(options) | {"stopwords": ""},  # the words themselves are in the folder
             "scale": scale.to_dict(),
             "thresholds": asdict(thresholds) if thresholds else None,
-            "files": {name: sha256_file(unfinished / name) for name in (WEIGHTS, VOCABULARY, IDENTITY)},
+            "files": {name: sha256_file(unfinished / name) for name in (WEIGHTS, VOCABULARY, IDENTITY, SEEN)},
             "command": list(request.command),
             "seed": seed,
             "data": [DataFile.of(path, rows=len(rows)).to_dict() for path, rows in files],
@@ -134,7 +139,7 @@ def train_matcher(request: MatchTraining, folder: Path) -> tuple[PlainMatcher, F
             **environment(),
         }
         atomic_write_json(unfinished / SETTINGS, settings)
-    return PlainMatcher(model, scale, thresholds), figures
+    return PlainMatcher(model, scale, thresholds, seen), figures
 
 
 def load_matcher(folder: Path) -> PlainMatcher:
@@ -160,7 +165,8 @@ def load_matcher(folder: Path) -> PlainMatcher:
             raise ArtifactError(f"{folder / name}: is not as it was saved", hint="copy or train the matcher again")
     options = _stored_options(settings.get("relevance"), path)
     scale = LabelScale.from_dict(settings.get("scale"), path)
-    return PlainMatcher(MatcherModel.load(folder, options), scale, _stored_thresholds(settings, scale, path))
+    model = MatcherModel.load(folder, options)
+    return PlainMatcher(model, scale, _stored_thresholds(settings, scale, path), SeenTexts.load(folder))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +194,8 @@ def _split(
     if request.dev:
         rows = read_pairs(request.dev, request.reading)
         dev = _Part(rows, scale.normalised(rows, request.dev))
-        _warn_of_repeats(train.rows, dev.rows, request.dev)
+        seen = SeenTexts.of(map(_pair_key, train.rows))
+        tell_seen(map(_pair_key, rows), seen, request.dev, rows="pairs", whose=TRAINING_PAIR)
     else:
         kept_back = _cut(train.rows, request.config.relevance, request.config.seed)
         train, dev = train.where(~kept_back), train.where(kept_back)
@@ -258,14 +265,8 @@ def _cut(rows: Sequence[PairRow], options: RelevanceConfig, seed: int) -> np.nda
     return kept_back
 
 
-def _warn_of_repeats(train: Sequence[PairRow], dev: Sequence[PairRow], path: Path) -> None:
-    known = {_pair_key(row) for row in train}
-    if n_known := sum(_pair_key(row) in known for row in dev):
-        logger.warning("%s: %d of its %d pairs are training pairs too", path, n_known, len(dev))
-
-
-def _pair_key(row: PairRow) -> frozenset[str]:
-    return frozenset((match_key(row.left), match_key(row.right)))
+def _pair_key(row: PairRow) -> str:
+    return pair_key(row.left, row.right)
 
 
 def _stored_options(values: Any, path: Path) -> RelevanceConfig:

@@ -21,10 +21,10 @@ from pipeline.data.formats.tagging import (
     to_characters,
     untouched_spans,
 )
+from pipeline.data.seen import SeenRows, SeenTexts, text_key
 from pipeline.entities.taggers.model import TaggerModel
 from pipeline.errors import ArtifactError, DataError
 from pipeline.metric import TagScores, score_spans
-from pipeline.standalone.tagging.seen import SeenTexts
 from pipeline.standalone.tagging.words import WordBaseline, as_words, word_example
 from pipeline.text import normalise
 from pipeline.text.spans import OUTSIDE, LabelledText, ScoredSpan, Span
@@ -32,7 +32,7 @@ from pipeline.text.spans import OUTSIDE, LabelledText, ScoredSpan, Span
 logger = logging.getLogger(__name__)
 
 SETTINGS, WEIGHTS, LOG, METRICS = "tagging.json", "model.safetensors", "log.jsonl", "metrics.json"
-SEEN, WORD_TAGS = "seen.json", "word_tags.json"
+WORD_TAGS = "word_tags.json"
 """Names in a model's folder."""
 CHUNK_SIZE = 256
 """Rows tagged together. Fixed: a batch's size could change the last bits of a score."""
@@ -59,17 +59,18 @@ class PlainTagger:
         """Tell whether it gives each word one label."""
         return self.model.words
 
-    def tag(self, rows: Iterable[TagRow]) -> Iterator[tuple[TagRow, tuple[Span, ...]]]:
+    def tag(self, rows: Iterable[TagRow], where: object = "") -> Iterator[tuple[TagRow, tuple[Span, ...]]]:
         """Yield each row with the spans found in its untouched text, without overlap; they fit its tokens.
 
-        A tagger of words cuts rows without tokens into words first; they are yielded as rows of tokens.
+        Rows that it was trained on are told at the end; ``where`` names their file. A tagger of words cuts rows without
+        tokens into words first; they are yielded as rows of tokens.
         """
-        for row, spans in self._answers(rows, with_probs=False):
+        for row, spans in self._answers(rows, where, with_probs=False):
             yield row, tuple(Span(span.start, span.stop, span.label) for span in spans)
 
-    def tag_scored(self, rows: Iterable[TagRow]) -> Iterator[tuple[TagRow, tuple[ScoredSpan, ...]]]:
+    def tag_scored(self, rows: Iterable[TagRow], where: object = "") -> Iterator[tuple[TagRow, tuple[ScoredSpan, ...]]]:
         """Yield the same with the probability of each span."""
-        return self._answers(rows, with_probs=True)
+        return self._answers(rows, where, with_probs=True)
 
     def tell_other_labels(self, gold: TagFile) -> None:
         """Warn of rows with types that the tagger does not know: they count as missed."""
@@ -79,13 +80,13 @@ class PlainTagger:
                 *(listing(self.labels), gold.path, listing(unknown)),
             )
 
-    def _answers(self, rows: Iterable[TagRow], *, with_probs: bool) -> Iterator[tuple[TagRow, tuple[ScoredSpan, ...]]]:
-        n_rows = n_seen = n_misfit = 0
-        chunks = iter(rows)
+    def _answers(
+        self, rows: Iterable[TagRow], where: object, *, with_probs: bool
+    ) -> Iterator[tuple[TagRow, tuple[ScoredSpan, ...]]]:
+        n_misfit = 0
+        chunks = SeenRows(self.seen, where).watch(rows, lambda row: text_key(row.text) if self.seen else "")
         while chunk := list(islice(chunks, CHUNK_SIZE)):
             chunk = [as_words(row) for row in chunk] if self.tags_words else chunk
-            n_rows += len(chunk)
-            n_seen += sum(row.text in self.seen for row in chunk)
             for row, found in zip(chunk, self._chunk(chunk, with_probs=with_probs), strict=True):
                 answer = found
                 if row.tokens and not self.tags_words:
@@ -95,8 +96,6 @@ class PlainTagger:
                 yield row, tuple(answer)
         if n_misfit:
             logger.warning("%d spans that begin or end inside a token were left out", n_misfit)
-        if n_seen:
-            logger.warning("%d of %d rows have the text of a row that the model was trained on", n_seen, n_rows)
 
     def _chunk(self, rows: Sequence[TagRow], *, with_probs: bool) -> Iterator[list[ScoredSpan]]:
         """Yield what is found in each row's untouched text."""
@@ -144,13 +143,13 @@ def load_tagger(folder: Path, *, threads: int = 1) -> PlainTagger:
     except ValueError as error:
         raise ArtifactError(f"{folder / SETTINGS}: damaged, {error}") from error
     baseline = WordBaseline.load(folder / WORD_TAGS) if model.words else None
-    return PlainTagger(model, notation, SeenTexts.load(folder / SEEN), baseline)
+    return PlainTagger(model, notation, SeenTexts.load(folder), baseline)
 
 
 def find_spans(tagger: PlainTagger, gold: TagFile) -> list[tuple[Span, ...]]:
     """Tag the rows of a file; return what was found in each. Types that the tagger does not know are told."""
     tagger.tell_other_labels(gold)
-    tagged = tqdm(tagger.tag(gold.rows), total=len(gold.rows), desc="tag", unit="row", disable=None)
+    tagged = tqdm(tagger.tag(gold.rows, gold.path), total=len(gold.rows), desc="tag", unit="row", disable=None)
     return [spans for _, spans in tagged]
 
 

@@ -14,17 +14,16 @@ from pipeline.artifacts import SCHEMA_VERSION, DataFile, atomic_write_json, new_
 from pipeline.artifacts.manifest import environment
 from pipeline.config import Config, TaggerConfig
 from pipeline.data.formats.tagging import Form, Notation, TagFile, labelled_text, read_rows
+from pipeline.data.seen import SeenTexts, tell_seen, text_key
 from pipeline.entities.taggers.model import TaggerModel, reads_words
 from pipeline.errors import ConfigError, DataError
 from pipeline.metric import TagScores
 from pipeline.registry import TAGGERS, resolve
 from pipeline.standalone.epoch_bar import EpochBar
 from pipeline.standalone.script import refuse_conversion
-from pipeline.standalone.tagging.seen import SeenTexts
 from pipeline.standalone.tagging.tagger import (
     LOG,
     METRICS,
-    SEEN,
     SETTINGS,
     WORD_TAGS,
     PlainTagger,
@@ -88,6 +87,10 @@ def train_tagger(request: TagTraining, folder: Path) -> tuple[PlainTagger, TagSc
         labels = _labels(files, start, words=words)
         notation = start.notation if start else next((file.notation for file in files if file.notation), Notation())
         gold = read_rows(request.dev, form=form) if request.dev else None
+        seen = SeenTexts.of(text_key(row.text) for file in files for row in file.rows)
+        seen |= start.seen if start else SeenTexts()
+        if gold:
+            tell_seen((text_key(row.text) for row in gold.rows), seen, gold.path)
         texts = [word_example(row) if words else labelled_text(row) for file in files for row in file.rows]
         order = np.random.default_rng(request.config.seed).permutation(len(texts))
         n_held_out = round(len(texts) * options.dev_fraction)
@@ -99,14 +102,13 @@ def train_tagger(request: TagTraining, folder: Path) -> tuple[PlainTagger, TagSc
                 options, labels=labels, words=words, seed=request.config.seed, threads=request.config.workers, log=log
             )
             model.fit(rest, held_out, start=start.model if start else None)
-        seen = SeenTexts.of(row.text for file in files for row in file.rows) | (start.seen if start else SeenTexts())
         baseline = WordBaseline.of(texts) if words else None
         tagger = PlainTagger(model, notation, seen, baseline)
         model.save(unfinished)
-        seen.save(unfinished / SEEN)
+        seen.save(unfinished)
         if baseline:
             baseline.save(unfinished / WORD_TAGS)
-        scores = score_file(gold, find_spans(tagger, gold)) if gold else None
+        scores = score_file(gold, find_spans(replace(tagger, seen=SeenTexts()), gold)) if gold else None
         if scores:
             atomic_write_json(unfinished / METRICS, {"dev": scores.to_dict()})
         settings = {

@@ -17,6 +17,7 @@ from pipeline.errors import ConfigError
 from pipeline.metric import FIGURES, Difference, article_scores, hit_counts, mean_gain, ratio_gain
 from pipeline.schema import Article, Entity
 from pipeline.workflow.compare_modes.table import Comparison, ModeRow
+from pipeline.workflow.data_warnings import warn_of_known
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions
 from pipeline.workflow.predict import CHUNK_SIZE, Predictor
 from pipeline.workflow.run_config import load_run_config
@@ -49,7 +50,9 @@ def read_data(
         DataError: a file cannot be read or holds no labels.
     """
     tested = list(iter_articles(test, labelled=True, reading=reading)) if test else []
-    return Data(read_training(list(train_files), reading=reading)[:limit], tested)
+    trained = read_training(list(train_files), reading=reading)[:limit]
+    warn_of_known(trained, tested, "--test")
+    return Data(trained, tested)
 
 
 def train_modes(requests: Sequence[TrainRequest], models: Path, *, name: str, resume: bool = False) -> list[RunFolder]:

@@ -49,7 +49,7 @@ def test_a_head_is_trained_into_a_folder_with_all_it_needs(run_here: Run, tmp_pa
     assert (done.code, done.out) == (0, "m/cnn\n"), done.err
     assert re.search(r"dev: accuracy [01]\.\d{4}, macro F1 .*, 4 examples", done.err)
     assert sorted(path.name for path in (tmp_path / "m" / "cnn").iterdir()) == [
-        *("head.json", "log.jsonl", "model.safetensors", "settings.json", "vocab.json")
+        *("head.json", "log.jsonl", "model.safetensors", "seen.json", "settings.json", "vocab.json")
     ]
     settings = json.loads((tmp_path / "m" / "cnn" / "settings.json").read_bytes())
     assert (settings["head"], settings["rows"], settings["classes"]) == ("text_cnn", "document", ["好评", "差评"])
@@ -328,3 +328,24 @@ def test_columns_format_and_encoding_of_every_command_of_heads(run_here: Run, mo
     assert (done.code, targets(1)[0]["target"] in done.out) == (0, True)
     done = run_here("heads", "predict", "--model", "m", "--input", "rows.dat", "--out", "b.csv", *how, "text=x")
     assert (done.code, done.message) == (3, "rows.dat:2: no column x (have: 正文甲, 乙, 丙)")
+
+
+# --- rows of training
+
+
+def test_rows_of_training_are_told_in_every_command_of_heads(run_here: Run, models: Path, tmp_path: Path) -> None:
+    known = [*targets(3), {"text": "银杏从没这样好过", "target": "银杏", "polarity": "POS"}]  # the first three of 24
+    (tmp_path / "rows.jsonl").write_text(lines(known), encoding="utf-8")
+    told = "rows.jsonl: 3 of 4 rows have the text of a training row; figures on such rows are too good"
+    model = ("--model", models / "targets")
+    assert run_here("heads", "evaluate", *model, "--data", "rows.jsonl").err.count(told) == 1
+    assert run_here("heads", "predict", *model, "--input", "rows.jsonl", "--out", "-").err.count(told) == 1
+    train = ("heads", "train", "--data", models / "targets.jsonl", "--head", "ian", "--out", "m", *QUICK)
+    assert run_here(*train, "--dev", "rows.jsonl").err.count(told) == 1
+    shutil.copytree(models / "targets", tmp_path / "before")
+    settings = json.loads((tmp_path / "before" / "settings.json").read_bytes())
+    del settings["files"]["seen.json"]
+    (tmp_path / "before" / "settings.json").write_text(json.dumps(settings))
+    (tmp_path / "before" / "seen.json").unlink()
+    done = run_here("heads", "evaluate", "--model", "before", "--data", "rows.jsonl")
+    assert (done.code, "training row" in done.err) == (0, False)

@@ -201,3 +201,25 @@ def test_columns_and_encoding_are_named_and_come_out_as_they_were(
     first = (tmp_path / "out").read_text(encoding="utf-8").splitlines()
     keys = first[0].split("\t") if name.endswith(".tsv") else list(json.loads(first[0]))
     assert keys == ["左", "右", "分", "match_score", "predicted"]
+
+
+def test_pairs_of_training_are_told_in_every_command(
+    run_here: Callable[..., Done], models: Path, tmp_path: Path
+) -> None:
+    first, second = (json.loads(line) for line in (models / "train.jsonl").read_text("utf-8").splitlines()[:2])
+    turned = {**first, "text_a": first["text_b"], "text_b": first["text_a"], "label": 1 - second["label"]}
+    new = {"text_a": "没见过", "text_b": "也没见过", "label": second["label"]}
+    (tmp_path / "in.jsonl").write_text(lines(turned, new), encoding="utf-8")
+    told = "in.jsonl: 1 of 2 pairs have the text of a training pair; figures on such rows are too good"
+    model = ("--model", models / "labels")
+    assert run_here("match", "evaluate", "--data", "in.jsonl", *model).err.count(told) == 1
+    assert run_here("match", "predict", "--input", "in.jsonl", "--out", "-", *model).err.count(told) == 1
+    train = ("match", "train", *SMALL, "--set", "relevance.training.max_epochs=1", "--out", "m")
+    assert run_here(*train, "--data", models / "train.jsonl", "--dev", "in.jsonl").err.count(told) == 1
+    shutil.copytree(models / "labels", tmp_path / "before")
+    settings = json.loads((tmp_path / "before" / "matching.json").read_bytes())
+    del settings["files"]["seen.json"]
+    (tmp_path / "before" / "matching.json").write_text(json.dumps(settings))
+    (tmp_path / "before" / "seen.json").unlink()
+    done = run_here("match", "evaluate", "--data", "in.jsonl", "--model", "before")
+    assert (done.code, "training pair" in done.err) == (0, False)
