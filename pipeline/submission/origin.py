@@ -43,12 +43,11 @@ def note_origin(origin: Origin, upload: Path, others: Iterable[Path] = ()) -> No
 
 def noted_origin(upload: Path) -> Origin | None:
     """Return where the answers of a file come from; None where that is not noted, or the file is not as it was left."""
-    note = _read_note(upload)
-    values = [note.get(name) for name in ("run", "manifest", "input")]
-    if not upload.is_file() or note.get("files", {}).get(_name(upload, upload)) != sha256_file(upload):
+    note = _read_note(upload) if upload.is_file() else {}  # a pipe has none beside it
+    if not note or note["files"].get(_name(upload, upload)) != sha256_file(upload):
         return None
-    run, manifest, source = (value if isinstance(value, str) else "" for value in values)
-    return Origin(run, manifest, source)
+    values = (note.get(name) for name in ("run", "manifest", "input"))
+    return Origin(*(value if isinstance(value, str) else "" for value in values))
 
 
 def refuse_other_answers(origin: Origin, upload: Path, others: Sequence[Path], ids: Iterable[str] | None) -> None:

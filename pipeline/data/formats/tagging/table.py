@@ -27,7 +27,10 @@ TEXT, LABEL = "text", "label"
 
 def is_header(line: str, columns: Mapping[str, str] | None = None) -> bool:
     """Tell a header that names both columns, the file's names of which are in ``columns``."""
-    cells = next(csv.reader([line.strip()], delimiter=delimiter_of(line)), [])
+    try:
+        cells = next(csv.reader([line.strip()], delimiter=delimiter_of(line)), [])
+    except csv.Error:  # a carriage return within the line
+        return False
     return all((columns or {}).get(name, name) in cells for name in (TEXT, LABEL))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 
 import pytest
 
 from pipeline.data.formats.tagging import read_rows
+from pipeline.data.formats.tagging.registry import recognise
 from pipeline.errors import DataError
 from tests.data.formats.tagging.rows import ENTITY_ROW, REGION, TOKEN_ROW, Write, lines, table
 
@@ -153,3 +155,13 @@ def test_what_is_wrong_is_told_with_file_and_line(write: Write, name: str) -> No
     with pytest.raises(DataError, match=message) as caught:
         read_rows(path)
     assert caught.value.message.startswith(str(path))
+
+
+@pytest.mark.parametrize("line", ["text\t\rlabel\tx\n", f"text,label,{'x' * 200_000}\n"])
+def test_a_first_line_that_no_table_can_have_is_no_header(write: Write, line: str) -> None:
+    """The parser of tables stops at a carriage return within a line, and at a cell longer than its limit."""
+    before = csv.field_size_limit(100_000)
+    try:
+        assert recognise(write("rows.dat", line)) == "text"
+    finally:
+        csv.field_size_limit(before)
