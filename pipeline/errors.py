@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import re
+
+_BREAK = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
+
 
 class PipelineError(Exception):
     """Base of every error shown to the user as one line on standard error.
 
     Args:
-        message: what is wrong, naming the file, line, option or value.
+        message: what is wrong, naming the file, line, option or value. Line breaks, as a value may have them, are
+            blanks in it.
         hint: what to do about it, printed on a line of its own.
     """
 
     exit_code = 1
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
-        super().__init__(message)
-        self.message = message
-        self.hint = hint
+        self.message = _BREAK.sub(" ", message)
+        self.hint = None if hint is None else _BREAK.sub(" ", hint)
+        super().__init__(self.message)
 
 
 class ConfigError(PipelineError):

@@ -126,7 +126,7 @@ def _read_or_refused(read: Reader, path: Path, maker: Maker) -> int:
         refused = error
     if refused:
         assert refused.message.strip()
-        assert "\n" not in f"{refused.message}{refused.hint or ''}"
+        assert len(f"{refused.message}{refused.hint or ''}".splitlines()) == 1
         assert str(path.parent) in refused.message or isinstance(refused, ConfigError)
     return n_rows + (refused is not None)
 
@@ -265,7 +265,7 @@ _SENTIMENT = (_heads, _unlabelled, *_ANY)
 _TAGGED = (_marked, _untagged, *_ANY)
 SOURCES: dict[str, Source] = {
     "articles": Source(_shaped("articles"), (_articles, *_SENTIMENT), "jsonl"),
-    **{name: Source(_shaped(name), _SENTIMENT, "jsonl") for name in ("targets", "documents")},
+    **{name: Source(_shaped(name), _SENTIMENT, "jsonl") for name in ("targets", "categories", "documents")},
     "triples": Source(plain_text.triples, _SENTIMENT, "seg"),
     "atepc": Source(plain_text.atepc, _SENTIMENT, "txt"),
     "semeval": Source(plain_text.semeval, _SENTIMENT, "xml"),

@@ -51,13 +51,11 @@ def article(maker: Maker) -> Values:
 def target(maker: Maker) -> Values:
     """Return a text with one target or several, with and without places."""
     rng, words = maker.rng, _words(maker)
-    text, polarity = "".join(words), rng.choice(LABELS[:6] if rng.random() < 0.99 else LABELS)
+    text, polarity = "".join(words), rng.choice(LABELS[:6] if rng.random() < 0.9995 else LABELS)
     kind = rng.random()
     if kind < 0.1:
         named = [{"target": word, "polarity": rng.choice(LABELS[:6])} for word in words[:2]]
         return {"text": text, "targets": named}
-    if kind < 0.2:
-        return {"text": text, "category": rng.choice(words), "polarity": polarity}
     at = rng.randrange(len(words))
     row = {"text": text, "target": words[at], "polarity": polarity}
     if kind < 0.5:
@@ -66,6 +64,12 @@ def target(maker: Maker) -> Values:
     elif kind < 0.6:
         row |= {"occurrence": 1}
     return row
+
+
+def category(maker: Maker) -> Values:
+    """Return a text with a name that need not be in it."""
+    rng = maker.rng
+    return {"text": "".join(_words(maker)), "category": rng.choice(TYPES), "polarity": rng.choice(LABELS[:6])}
 
 
 def document(maker: Maker) -> Values:
@@ -144,6 +148,7 @@ def region_table(maker: Maker) -> Values:
 SHAPES = {
     "articles": Shape(article, ("newsId", "title", "content"), fits_tables=True),
     "targets": Shape(target, ("text", "target", "polarity", "from", "to"), fits_tables=True),
+    "categories": Shape(category, ("text", "polarity"), fits_tables=True),
     "documents": Shape(document, ("text", "label"), fits_tables=True),
     "pairs": Shape(pair, fits_tables=True),
     "entities": Shape(entities),
