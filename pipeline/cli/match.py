@@ -118,7 +118,7 @@ def predict(
     if not prints:
         distinct_outputs(output, inputs=(input_file,))
         output_file(output)
-    separator = table_separator(input_file)
+    separator = table_separator(input_file, reading)
     rows = iter_pairs(input_file, labelled=False, reading=reading)
     writer = PairWriter(separator, ascii_only=prints)
 

@@ -19,7 +19,7 @@ from typing import Any
 from pipeline.data.audit import audit, format_audit
 from pipeline.data.formats.convert import Wanted, convert
 from pipeline.data.formats.kinds import kind_of
-from pipeline.data.formats.pair_rows import PairWriter, iter_pairs
+from pipeline.data.formats.pair_rows import PairWriter, iter_pairs, table_separator
 from pipeline.data.formats.registry import FORMATS
 from pipeline.data.formats.tagging import FORMATS as TAG_FORMATS
 from pipeline.data.formats.tagging import Form, Notation, RowWriter
@@ -192,9 +192,11 @@ def _unlabelled(path: Path, maker: Maker) -> Iterable[object]:
 
 
 def _pairs(path: Path, maker: Maker) -> Iterable[object]:
-    writer = PairWriter(maker.rng.choice([None, ",", "\t"]))
-    for row in iter_pairs(path, labelled=maker.rng.random() < 0.5, reading=_reading(maker)):
-        yield row if writer._columns and set(row.source) - set(writer._columns) else writer.lines(row, 0.5, 1)
+    """Read pairs, and write each again."""
+    reading = _reading(maker)
+    writer = PairWriter(table_separator(path, reading))
+    for row in iter_pairs(path, labelled=maker.rng.random() < 0.5, reading=reading):
+        yield writer.lines(row, 0.5, 1)
 
 
 def _marked(path: Path, maker: Maker) -> Iterable[object]:

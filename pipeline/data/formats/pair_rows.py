@@ -49,8 +49,10 @@ class PairRow:
     """None in rows that were read without their labels."""
 
 
-def table_separator(path: Path) -> str | None:
-    """Return the separator of a table, by the file's name; None for JSON, which is written as lines."""
+def table_separator(path: Path, reading: Reading | None = None) -> str | None:
+    """Return the separator of a table, as the user says or by its name; None for what is written as JSON lines."""
+    if reading and reading.format:
+        return "," if reading.format == "csv" else None  # cells of another table may hold what parts its columns
     name = path.name.lower().removesuffix(".gz")
     return {".csv": ",", ".tsv": "\t"}.get(name[-4:])
 
@@ -67,7 +69,7 @@ def iter_pairs(path: Path, *, labelled: bool, reading: Reading | None = None) ->
         DataError: the file cannot be read or is empty, or a row is malformed (file and line are named).
     """
     reading = reading or Reading()
-    has_tabs = reading.format is None and table_separator(path) == "\t"
+    has_tabs = table_separator(path, reading) == "\t"
     rows = _quoteless_sources(path, reading) if has_tabs else iter_sources(path, reading)
     is_empty = True
     for number, source, row in rows:

@@ -223,3 +223,15 @@ def test_pairs_of_training_are_told_in_every_command(
     (tmp_path / "before" / "seen.json").unlink()
     done = run_here("match", "evaluate", "--data", "in.jsonl", "--model", "before")
     assert (done.code, "training pair" in done.err) == (0, False)
+
+
+def test_rows_of_json_in_a_file_named_as_a_table_keep_their_own_keys(
+    run_here: Callable[..., Done], models: Path, tmp_path: Path
+) -> None:
+    pair = {"text_a": "松果茶叶", "text_b": "茶叶香气"}
+    (tmp_path / "in.csv").write_text(lines({**pair, "id": 7}, pair), encoding="utf-8")
+    predict = ("match", "predict", "--model", models / "labels", "--input", "in.csv", "--out", "-", "--format", "jsonl")
+    done = run_here(*predict)
+    assert done.code == 0, done.err
+    keys = [set(json.loads(line)) for line in done.out.splitlines()]
+    assert keys == [{*pair, "id", "match_score", "predicted"}, {*pair, "match_score", "predicted"}]
