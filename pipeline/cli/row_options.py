@@ -59,8 +59,8 @@ def _options_as(argument: str, options: Mapping[str, Any], make: Callable[..., o
     return decorate
 
 
-_ROWS = {"file_format": FileFormat, "encoding": Encoding, "columns": Columns}
-_TAG_ROWS = {"file_format": TagFormat, "encoding": Encoding, "columns": Columns}
+_ROWS: Mapping[str, Any] = {"file_format": FileFormat, "encoding": Encoding, "columns": Columns}
+_TAG_ROWS: Mapping[str, Any] = {"file_format": TagFormat, "encoding": Encoding, "columns": Columns}
 
 reads_labelled_rows = _options_as("reading", {**_ROWS, "label_map": LabelNames}, reading_of)
 """Gives a command the options of rows; its parameter ``reading`` gets what they say."""

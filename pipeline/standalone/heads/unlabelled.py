@@ -82,26 +82,30 @@ def iter_unlabelled(
     is_empty = True
     reading = reading or Reading()
     objects = SentimentObjects(path, reading)
-    for number, source, named in iter_sources(path, reading):
-        is_empty = False
-        row = objects.unlabelled(named, has_targets=has_targets)
-        where = f"{path}:{number}"
-        try:
-            kind = form_of(row) if has_targets else RowKind.DOCUMENT
-            if kind is None or kind.has_targets != has_targets:
-                have = ", ".join(source)
-                raise DataError(
-                    f"want {TARGET}, {TARGETS} or {CATEGORY} beside the text, or an article (have: {have})",
-                    hint="the head was trained on rows with targets: each row must say what it is asked about",
-                )
-            examples = _entities(row, max_context_chars) if kind is RowKind.ARTICLE else list(_READERS[kind](row))
-        except DataError as error:
-            raise DataError(f"{where}: {error.message}", hint=error.hint) from error
-        key = _LISTS.get(kind)
-        yield UnlabelledRow(source, (reading.columns.get(key) or key) if key and key in row else None, examples, where)
+    try:
+        for number, source, named in iter_sources(path, reading):
+            is_empty = False
+            row = objects.unlabelled(named, has_targets=has_targets)
+            where = f"{path}:{number}"
+            try:
+                kind = form_of(row) if has_targets else RowKind.DOCUMENT
+                if kind is None or kind.has_targets != has_targets:
+                    have = ", ".join(source)
+                    raise DataError(
+                        f"want {TARGET}, {TARGETS} or {CATEGORY} beside the text, or an article (have: {have})",
+                        hint="the head was trained on rows with targets: each row must say what it is asked about",
+                    )
+                examples = _entities(row, max_context_chars) if kind is RowKind.ARTICLE else list(_READERS[kind](row))
+            except DataError as error:
+                raise DataError(f"{where}: {error.message}", hint=error.hint) from error
+            key = _LISTS.get(kind)
+            yield UnlabelledRow(
+                source, (reading.columns.get(key) or key) if key and key in row else None, examples, where
+            )
+    finally:
+        objects.tell()  # also where somebody wants the first rows alone
     if is_empty:
         raise DataError(f"{path}: the file is empty, it holds no row")
-    objects.tell()
 
 
 def _entities(row: dict[str, Any], max_context_chars: int) -> list[Target]:

@@ -294,6 +294,9 @@ def test_rows_under_other_names_are_answered_as_they_are_learnt(run_here: Run, m
     wanted, found = read_lines(tmp_path / "ours.out"), read_lines(tmp_path / "theirs.out")
     assert [list(row)[:4] for row in found] == [["sentence", "aspect", "sentiment", "score"]] * 6
     assert [row["probabilities"] for row in found] == [row["probabilities"] for row in wanted]
+    shutil.copy(tmp_path / "theirs.jsonl", tmp_path / "first.jsonl")
+    done = run_here("heads", "show", "--model", models / "targets", "--input", "first.jsonl", "--rows", 1)
+    assert (done.code, "first.jsonl: not read beside the text: score\n" in done.err) == (0, True)  # of one row of six
 
 
 def test_what_a_head_of_texts_does_not_read_is_told(run_here: Run, models: Path, tmp_path: Path) -> None:
