@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipeline.cli.files import distinct_outputs
-from pipeline.cli.options import Columns, Encoding, FileFormat, JsonFile, LabelNames, reading_of
+from pipeline.cli.options import JsonFile
+from pipeline.cli.row_options import reads_any_rows
 from pipeline.cli.say import STDOUT, say, write_json
 from pipeline.errors import DataError
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pipeline.data.read import Reading
 
 
+@reads_any_rows
 def audit(
     files: Annotated[
         list[Path],
@@ -24,10 +26,7 @@ def audit(
         ),
     ],
     json_file: JsonFile = None,
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    columns: Columns = None,
-    label_map: LabelNames = None,
+    reading: Reading | None = None,
 ) -> None:
     """Say what is in the data and what is wrong with it; exit code 3 if rows are malformed.
 
@@ -35,7 +34,7 @@ def audit(
 
     Example: python run.py audit data/sample/train.jsonl data/sample/test.jsonl
     """
-    if show_audit(files, json_file, reading_of(file_format, encoding, columns, label_map, of_any_kind=True)):
+    if show_audit(files, json_file, reading):
         raise typer.Exit(DataError.exit_code)
 
 

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from pipeline.cli.files import distinct_outputs
-from pipeline.cli.options import (
-    Columns,
-    CsvBom,
-    Encoding,
-    FileFormat,
-    LabelNames,
-    SkipBadRows,
-    reading_of,
-)
+from pipeline.cli.options import CsvBom, SkipBadRows
+from pipeline.cli.row_options import reads_any_rows
 from pipeline.cli.say import say
 
+if TYPE_CHECKING:
+    from pipeline.data.read import Reading
 
+
+@reads_any_rows
 def convert(
     source: Annotated[
         Path,
@@ -37,12 +34,9 @@ def convert(
             "doccano, cluener or spacy.",
         ),
     ],
-    file_format: FileFormat = None,
-    encoding: Encoding = None,
-    columns: Columns = None,
-    label_map: LabelNames = None,
     skip_bad_rows: SkipBadRows = False,
     csv_bom: CsvBom = False,
+    reading: Reading | None = None,
 ) -> None:
     """Write the rows of a file under our keys, in UTF-8; see docs/FORMATS.md for what can be read.
 
@@ -57,7 +51,7 @@ def convert(
         source,
         target,
         Wanted(wanted),
-        reading=reading_of(file_format, encoding, columns, label_map, of_any_kind=True),
+        reading=reading,
         policy=BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP,
         csv_bom=csv_bom,
     )

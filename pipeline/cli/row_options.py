@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, signature
 from types import SimpleNamespace
 from typing import Any, get_type_hints
@@ -66,6 +66,8 @@ reads_labelled_rows = _options_as("reading", {**_ROWS, "label_map": LabelNames},
 """Gives a command the options of rows; its parameter ``reading`` gets what they say."""
 reads_rows = _options_as("reading", _ROWS, reading_of)
 """The same for a command that looks at no emotions: there is nothing to map."""
+reads_any_rows = _options_as("reading", {**_ROWS, "label_map": LabelNames}, partial(reading_of, of_any_kind=True))
+"""The same for a command that also reads texts with marked entities."""
 reads_labelled_tag_rows = _options_as(
     "form", {"tags": Tags, "tag_names": TagNames, **_TAG_ROWS, "label_map": TypeNames}, form_of
 )

@@ -77,8 +77,9 @@ def check_format(name: str) -> None:
 
 
 def tagging_form(reading: Reading) -> tagging.Form:
-    """Return what is said of a file of marked rows; only formats of theirs count."""
-    return tagging.Form(format=reading.format if reading.format in tagging.FORMATS else None, encoding=reading.encoding)
+    """Return what is said of a file of marked rows; only formats of theirs count, and no meanings of emotions."""
+    name = reading.format if reading.format in tagging.FORMATS else None
+    return tagging.Form(format=name, encoding=reading.encoding, columns=reading.columns)
 
 
 def _shown_kind(row: object) -> Kind | None:
