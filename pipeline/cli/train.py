@@ -131,7 +131,7 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
     from pipeline.artifacts import RunFolder, new_run_name, newest_unfinished
     from pipeline.config import DEFAULT_PRESET, load_config
 
-    preset: str | None = given.preset or DEFAULT_PRESET
+    preset = given.preset or DEFAULT_PRESET
     command = ["run.py", *sys.argv[1:]]
     if resume and not given.files:
         name = name or newest_unfinished(MODELS).name
@@ -148,10 +148,10 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
 
     name = name or (newest_unfinished(MODELS).name if resume else new_run_name(preset))
     run = RunFolder.named(MODELS, name, resume=resume)
-    if resume and run.config.is_file() and given.preset is None and given.config is None:
-        config = own_config(run, given.overrides)
-        preset = Begun.load(run).preset if run.request.is_file() else None
     request = TrainRequest(files, config, given.dev, given.limit, given.skip_bad_rows, command=command, preset=preset)
+    if resume and run.config.is_file() and given.preset is None and given.config is None:
+        begun_with = Begun.load(run).preset if run.request.is_file() else None
+        request = replace(request, config=own_config(run, given.overrides), preset=begun_with)
     if given.reading:
         request = replace(request, reading=given.reading)
     return request, run

@@ -64,7 +64,7 @@ class SentimentObjects:
         self._labels: LabelReader | None = None
         self._documents: LabelReader | None = LabelReader(reading.labels) if reading.labels.given else None
         self._script = ScriptCount()
-        self._read = _READ
+        self._read: tuple[str, ...] = _READ
         self._unread: Counter[str] = Counter()
         self._renamed: dict[str, str] = {}
         self._n_found = self._n_absent = 0
