@@ -42,8 +42,9 @@ class HeadConfig:
     """Folder that keeps the states of a frozen encoder, such as models/states; "" computes them anew each time."""
     embedding_dim: int = option(64, low=2, high=4096)
     """Of random vectors."""
-    hidden_dim: int = option(64, low=2, high=4096)
-    """Hidden size of the recurrent layers, of every layer of CharCNN, and of an attention head of Transformer."""
+    hidden_dim: int = option(128, low=2, high=4096)
+    """Hidden size of the recurrent layers, of every layer of CharCNN, and of an attention head of Transformer. Chosen
+    for IAN and AF-LSTM on the encoder's states, by cross-validation (docs/RESULTS.md)."""
     cell: Literal["lstm", "gru", "plain"] = "lstm"
     """Recurrent cell of HAN (``gru`` in its paper), TextRNN, and TextRCNN (``plain`` in its paper)."""
     recurrent_layers: int = option(1, low=1, high=8)

@@ -67,7 +67,10 @@ def iter_text_rows(path: Path, form: Form, *, labelled: bool, notes: Notes) -> I
         if not line.strip():
             continue
         if labelled:
-            raise DataError(f"{path}:{number}: plain text, want {ENTITIES}, {TAGS} or (in a .csv file) label")
+            raise DataError(
+                f"{path}:{number}: plain text, want {ENTITIES}, {TAGS} or (in a .csv file) label",
+                hint="a list of names is a dictionary: train --set candidates.dictionary=FILE",
+            )
         text = line.rstrip("\r\n")
         yield TagRow(RowKind.TEXT, number, {TEXT: text}, text)
 
