@@ -23,7 +23,8 @@ from pipeline.emotions.sentiment.scores import likeliest
 from pipeline.errors import DataError
 from pipeline.schema import Article, Emotion, Prediction
 from pipeline.text import Document
-from pipeline.workflow.predict import Predictor, predict_stream
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.predict_stream import predict_stream
 
 MODELS = Path("models")
 

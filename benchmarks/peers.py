@@ -28,7 +28,8 @@ from pipeline.runtime.parallel import chunked
 from pipeline.schema import Article
 from pipeline.text import match_key
 from pipeline.text.dictionary import read_dictionary
-from pipeline.workflow.predict import CHUNK_SIZE, Predictor
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.predict_stream import CHUNK_SIZE
 
 Answer = dict[str, str | None]
 """Names as match keys, with their emotions where a ranker tells them."""

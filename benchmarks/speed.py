@@ -40,7 +40,9 @@ from pipeline.schema import Article, Prediction
 from pipeline.submission import SubmissionWriter
 from pipeline.text import Document
 from pipeline.workflow.entity_finder import Ranking
-from pipeline.workflow.predict import CHUNK_SIZE, Heard, Predictor
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.predict_stream import CHUNK_SIZE
+from pipeline.workflow.traces import Heard
 
 SAMPLE_S = 0.2
 """Between two looks at the memory of a command."""

@@ -78,7 +78,7 @@ class Run:
         Raises:
             DataError: one of them is no article; the message gives its number. Those of its chunk are not answered.
         """
-        from pipeline.workflow.predict import CHUNK_SIZE
+        from pipeline.workflow.predict_stream import CHUNK_SIZE
 
         checked = (_numbered(article, number) for number, article in enumerate(articles, 1))
         while chunk := list(islice(checked, CHUNK_SIZE)):

@@ -21,8 +21,10 @@ from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
 from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.own_files import open_locked, open_own
 from pipeline.artifacts.packed import GZIP_MAGIC, BoundedGzip, unpack_file
-from pipeline.artifacts.run_folder import RunFolder, StageTimer, newest_run, newest_unfinished, open_run, stage_key
+from pipeline.artifacts.run_folder import RunFolder
+from pipeline.artifacts.runs import newest_run, newest_unfinished, open_run
 from pipeline.artifacts.spreadsheet import plain_cell, safe_cell
+from pipeline.artifacts.stages import StageTimer, stage_key
 from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern, open_any
 
 __all__ = [

@@ -7,17 +7,13 @@ which stages are done, so that ``--resume`` goes on at the first one that is not
 from __future__ import annotations
 
 import errno
-import hashlib
-import json
 import logging
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from pipeline.artifacts.files import atomic_write_bytes, atomic_write_json, read_json, write_errors
@@ -25,6 +21,7 @@ from pipeline.artifacts.inputs import sha256_file
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, environment
 from pipeline.artifacts.naming import validate_run_name
 from pipeline.artifacts.own_files import open_locked
+from pipeline.artifacts.stages import stage_key
 from pipeline.errors import ArtifactError, ConfigError
 
 logger = logging.getLogger(__name__)
@@ -304,69 +301,6 @@ class RunFolder:
         return progress
 
 
-class StageTimer:
-    """``with StageTimer() as timer: ...`` leaves the wall-clock time in ``timer.seconds``."""
-
-    seconds = 0.0
-
-    def __enter__(self) -> StageTimer:
-        self._start = time.perf_counter()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.seconds = time.perf_counter() - self._start
-
-
 def _seal(manifest: Mapping[str, Any]) -> str:
     """Hash all that a manifest says, but the hash itself."""
     return stage_key({name: value for name, value in manifest.items() if name != SEAL})
-
-
-def stage_key(*parts: Any) -> str:
-    """Hash all that a stage depends on (options, data checksums, keys of earlier stages): JSON values."""
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def newest_run(models_dir: Path) -> RunFolder:
-    """Return the run finished last, by the time in its manifest; ``RunFolder.load`` checks it.
-
-    Raises:
-        ArtifactError: there is no finished run.
-    """
-    finished = []
-    for path in models_dir.glob(f"*/{MANIFEST}"):
-        try:
-            manifest = read_json(path)
-        except ArtifactError as error:
-            logger.warning("not a run: %s", error)
-            continue
-        if isinstance(manifest, dict) and isinstance(manifest.get("created"), str):
-            finished.append((manifest["created"], path.parent))
-    if not finished:
-        raise ArtifactError(f"{models_dir}: no finished run", hint=TRAIN_HINT)
-    return RunFolder(max(finished)[1])
-
-
-def open_run(models_dir: Path, name: str | None = None) -> RunFolder:
-    """Load and check the run of that name, or the newest finished one.
-
-    Raises:
-        ConfigError: the name is not one a run can have.
-        ArtifactError: see ``newest_run`` and ``RunFolder.load``.
-    """
-    run = newest_run(models_dir) if name is None else RunFolder(models_dir / validate_run_name(name))
-    return RunFolder.load(run.path)
-
-
-def newest_unfinished(models_dir: Path) -> RunFolder:
-    """Return the run worked on last that has no manifest, for ``--resume`` without a name.
-
-    Raises:
-        ArtifactError: there is none.
-    """
-    folders = [path.parent for path in models_dir.glob("*/progress.json") if not (path.parent / MANIFEST).exists()]
-    if not folders:
-        raise ArtifactError(f"{models_dir}: no unfinished run to resume", hint="name one with --run NAME")
-    return RunFolder(max(folders, key=lambda path: ((path / "progress.json").stat().st_mtime_ns, path.name)))

@@ -162,7 +162,7 @@ def write_predictions(
         again = islice(iter_articles(source, labelled=False, policy=policy, reading=reading), limit)
         refuse_other_answers(origin, target, others, (article.news_id for article in again))
 
-    from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
+    from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream
     from pipeline.workflow.run_config import load_run_config
 
     how: list[object] = [] if reading in (None, Reading()) else [reading.to_dict()]

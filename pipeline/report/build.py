@@ -33,8 +33,10 @@ from pipeline.runtime.parallel import map_chunks
 from pipeline.schema import EMOTIONS, Article, Emotion, Entity
 from pipeline.submission.clean import clean_name
 from pipeline.text import default_segmenter
-from pipeline.workflow.predict import CHUNK_SIZE, Predictor, Trace
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.predict_stream import CHUNK_SIZE
 from pipeline.workflow.run_config import load_run_config
+from pipeline.workflow.traces import Trace
 from pipeline.workflow.unanswered import FailureLog
 
 SCHEMA_VERSION = 1

@@ -20,7 +20,7 @@ from pipeline.errors import DataError
 from pipeline.metric import Evaluation, evaluate
 from pipeline.schema import Article, Entity
 from pipeline.workflow.begun import Begun, reading_of_run
-from pipeline.workflow.predict import predict_stream
+from pipeline.workflow.predict_stream import predict_stream
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.train import TrainRequest, train
 

@@ -10,7 +10,9 @@ from pipeline.report.not_offered import not_offered_reason
 from pipeline.schema import MAX_ENTITIES, Article, Emotion, Entity
 from pipeline.submission.clean import clean_name, clean_names
 from pipeline.text import match_key
-from pipeline.workflow.predict import Predictor, Ranking, Trace
+from pipeline.workflow.entity_finder import Ranking
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.traces import Trace
 
 INJECTED = Source.WORDS
 """Said to be the source of a gold name that no generator offered: the loosest of them."""

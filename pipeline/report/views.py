@@ -12,7 +12,8 @@ from pipeline.report.outcome import Outcome, answered
 from pipeline.schema import Mention
 from pipeline.submission.clean import clean_name
 from pipeline.text import Document, match_key
-from pipeline.workflow.predict import N_RUNNERS_UP, Predictor, Trace
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.traces import N_RUNNERS_UP, Trace
 
 N_FEATURES = 8
 """Features shown of a candidate: those that lifted or lowered it most."""

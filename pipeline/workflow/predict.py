@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
-from itertools import islice
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -15,78 +12,24 @@ import numpy as np
 
 from pipeline.artifacts import RunFolder
 from pipeline.config import Config, EncoderEngine, EngineConfig
-from pipeline.data.simplified import as_written
 from pipeline.emotions.sentiment import SentimentStage, make_target
-from pipeline.emotions.sentiment.contexts import WeightedSpan, context_origin
-from pipeline.emotions.sentiment.scores import Probs, likeliest
+from pipeline.emotions.sentiment.contexts import context_origin
+from pipeline.emotions.sentiment.scores import Probs
 from pipeline.entities.candidates import CandidateSet, Source, locate
 from pipeline.entities.rerank import NumberRule
 from pipeline.entities.tagging import TaggerStage
 from pipeline.errors import ArtifactError
 from pipeline.joint import JointStage, NameVotes, fuse_emotions, fuse_names, read_rule
-from pipeline.runtime.parallel import ChunkMap, map_chunks
-from pipeline.schema import Article, ChosenEntity, Prediction, RunnerUp
+from pipeline.schema import Article, Prediction
 from pipeline.text import Document, default_segmenter, match_key
 from pipeline.text.simplify import converter
 from pipeline.text.spans import ScoredSpan
 from pipeline.workflow.entity_finder import EntityFinder, Ranking
-from pipeline.workflow.modes import FUSED, StageSet, has_networks
+from pipeline.workflow.modes import FUSED, StageSet
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.script import as_read
+from pipeline.workflow.traces import Attention, Heard, Trace, in_document, prediction_of
 from pipeline.workflow.unanswered import FailureLog, answer_each
-
-CHUNK_SIZE = 32
-"""Articles worked on together. Fixed: a batch's size could change the last bits of a probability."""
-
-ALONE = 1000
-"""So many articles are worth a second process, in a run without networks: each takes seconds to start and to load."""
-
-N_RUNNERS_UP = 10
-
-
-@dataclass(frozen=True)
-class Heard:
-    """What the taggers say of an article."""
-
-    document: Document
-    spans: Sequence[ScoredSpan] | None
-    """For the reranker's candidates; None in a run without a tagger."""
-    votes: NameVotes | None
-    """Of the joint tagger, in a run that has one."""
-
-
-@dataclass(frozen=True)
-class Trace:
-    """An article's way through the stages, in the script in which they read it."""
-
-    article: Article
-    """As it was read: simplified, where the run says so (``text.to_simplified``)."""
-    heard: Heard
-    offered: CandidateSet
-    """Every candidate, before pruning."""
-    ranked: Ranking
-    prediction: Prediction
-    failure: str = ""
-    """Why it could not be answered, in a word; the stages then saw an article without text."""
-    untouched: Article | None = None
-    """What was asked, where that is another text than ``article``."""
-
-    @property
-    def answer(self) -> Prediction:
-        """The prediction, its names and mentions slices of the untouched fields."""
-        if self.untouched is None:
-            return self.prediction
-        return as_written(self.prediction, self.article, self.untouched)
-
-
-@dataclass(frozen=True)
-class Attention:
-    """What one head looked at to judge one entity."""
-
-    entity: str
-    head: str
-    spans: list[WeightedSpan]
-    """Of the document's text."""
 
 
 class Predictor:
@@ -196,7 +139,7 @@ class Predictor:
         names = [[answer.candidates.surface(row) for row in answer.chosen] for answer in answers]
         emotions = self._emotions(heard, names)
         return [
-            Trace(article, said, candidates, answer, _prediction(article.news_id, answer, probs))
+            Trace(article, said, candidates, answer, prediction_of(article.news_id, answer, probs))
             for article, said, candidates, answer, probs in zip(
                 articles, heard, offered, answers, emotions, strict=True
             )
@@ -235,7 +178,7 @@ class Predictor:
         limit = self.config.sentiment.max_context_chars
         looked = self.sentiment.attention([make_target(document, name, max_chars=limit) for name in names])
         return [
-            Attention(name, head, _in_document(spans, context_origin(document, name, max_chars=limit)))
+            Attention(name, head, in_document(spans, context_origin(document, name, max_chars=limit)))
             for head, of_names in looked.items()
             for name, spans in zip(names, of_names, strict=True)
         ]
@@ -301,36 +244,6 @@ class Predictor:
         return np.split(probs, np.cumsum([len(of_article) for of_article in names])[:-1])
 
 
-def _prediction(news_id: str, answer: Ranking, emotions: Probs) -> Prediction:
-    candidates, probs = answer.candidates, answer.probs
-    runners_up = islice((row for row in answer.order if row not in answer.chosen), N_RUNNERS_UP)
-    return Prediction(
-        news_id,
-        tuple(
-            _entity(candidates, row, float(probs[row]), emotion)
-            for row, emotion in zip(answer.chosen, emotions, strict=True)
-        ),
-        tuple(RunnerUp(candidates.surface(row), float(probs[row])) for row in runners_up),
-    )
-
-
-def _entity(candidates: CandidateSet, row: int, score: float, emotion_probs: np.ndarray) -> ChosenEntity:
-    p_pos, p_norm, p_neg = (float(prob) for prob in emotion_probs)
-    [emotion] = likeliest(emotion_probs[None])
-    return ChosenEntity(candidates.surface(row), emotion, score, (p_pos, p_norm, p_neg), candidates.mentions(row))
-
-
-def _in_document(spans: Iterable[WeightedSpan], origin: Sequence[tuple[int, int, int]]) -> list[WeightedSpan]:
-    """Move spans of a target's text to the document; those between two pieces are left out."""
-    begins = [begin for begin, _, _ in origin]
-    moved = []
-    for start, stop, weight in spans:
-        begin, source, length = origin[bisect_right(begins, start) - 1]
-        if stop <= begin + length:
-            moved.append(WeightedSpan(start - begin + source, stop - begin + source, weight))
-    return moved
-
-
 @contextmanager
 def _fitting_together(path: Path) -> Iterator[None]:
     """Tell files that were changed by someone who mended the checksums from a fault of the program."""
@@ -339,31 +252,3 @@ def _fitting_together(path: Path) -> Iterator[None]:
     except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
         reason = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         raise ArtifactError(f"{path}: its files do not fit together ({reason})", hint="train the run again") from error
-
-
-def predict_stream(
-    run: RunFolder,
-    articles: Iterable[Article],
-    *,
-    workers: int,
-    chunk_map: ChunkMap = map_chunks,
-    strict: bool = False,
-    encoder_engine: EncoderEngine | None = None,
-) -> Iterator[Prediction]:
-    """Yield the prediction of each article, in order; memory does not grow with the stream.
-
-    Warns of each article that cannot be answered, and of their number in the end; see ``Predictor.trace``.
-    """
-    work = partial(_predict_chunk, strict=strict)
-    alone = 0 if has_networks(load_run_config(run.config)) else ALONE
-    load = partial(Predictor.load, run.path, encoder_engine=encoder_engine)
-    with FailureLog() as failures:
-        for prediction, failure in chunk_map(
-            work, articles, load=load, workers=workers, chunk_size=CHUNK_SIZE, alone=alone
-        ):
-            failures.add(prediction.news_id, failure)
-            yield prediction
-
-
-def _predict_chunk(predictor: Predictor, chunk: list[Article], *, strict: bool) -> list[tuple[Prediction, str]]:
-    return [(trace.answer, trace.failure) for trace in predictor.trace(chunk, strict=strict)]

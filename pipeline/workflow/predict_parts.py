@@ -28,7 +28,9 @@ from pipeline.runtime.ray_engine import enter_folder
 from pipeline.schema import Article
 from pipeline.submission import SubmissionWriter, chosen_of, details_line, read_details
 from pipeline.version import VERSION
-from pipeline.workflow.predict import CHUNK_SIZE, Predictor, Trace
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.predict_stream import CHUNK_SIZE
+from pipeline.workflow.traces import Trace
 from pipeline.workflow.unanswered import FailureLog
 
 logger = logging.getLogger(__name__)

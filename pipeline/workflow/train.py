@@ -44,7 +44,7 @@ from pipeline.workflow.checks import check_models
 from pipeline.workflow.data_warnings import warn_of_data
 from pipeline.workflow.modes import StageSet, join_predictions
 from pipeline.workflow.out_of_fold import score_out_of_fold
-from pipeline.workflow.predict import predict_stream
+from pipeline.workflow.predict_stream import predict_stream
 from pipeline.workflow.run_config import save_run_config
 from pipeline.workflow.script import as_read
 from pipeline.workflow.transfer import read_others

@@ -17,7 +17,7 @@ from pipeline.report.ladder import ROWS
 from pipeline.report.slices import ENTITY_SLICES
 from pipeline.schema import Article, Entity
 from pipeline.submission import clean_names
-from pipeline.workflow.predict import predict_stream
+from pipeline.workflow.predict_stream import predict_stream
 from tests.support.command_line import TinyRun
 
 KEYS = {

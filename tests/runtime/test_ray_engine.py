@@ -15,7 +15,7 @@ from pipeline.data.read import iter_articles
 from pipeline.errors import ArtifactError, ConfigError
 from pipeline.runtime.ray_engine import ADDRESS, enter_folder, ray_chunk_map
 from pipeline.schema import Article
-from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
+from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream
 from tests.support.command_line import Cli, TinyRun
 from tests.support.on_ray import PROGRAM_PATH, needs_ray, ray_actors
 

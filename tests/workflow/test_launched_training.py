@@ -15,7 +15,7 @@ from pipeline.artifacts import RunFolder
 from pipeline.config import load_config
 from pipeline.data.read import iter_articles
 from pipeline.errors import ConfigError
-from pipeline.workflow.predict import predict_stream
+from pipeline.workflow.predict_stream import predict_stream
 from pipeline.workflow.train import TrainRequest, train
 from tests.support.command_line import Cli, Done, TinyRun
 

@@ -12,7 +12,8 @@ from pipeline.emotions.sentiment.contexts import WeightedSpan
 from pipeline.entities.candidates import Source
 from pipeline.schema import EMOTIONS, Article
 from pipeline.text import match_key
-from pipeline.workflow.predict import Predictor, _in_document
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.traces import in_document
 from tests.support.command_line import TinyRun
 
 
@@ -83,4 +84,4 @@ def test_other_models_than_heads_have_no_attention(predictor: Predictor, article
 def test_spans_of_a_context_move_to_the_document() -> None:
     origin = [(0, 0, 4), (5, 20, 6)]
     spans = [WeightedSpan(0, 2, 0.5), WeightedSpan(3, 4, 0.1), WeightedSpan(4, 5, 0.1), WeightedSpan(6, 8, 0.3)]
-    assert _in_document(spans, origin) == [(0, 2, 0.5), (3, 4, 0.1), (21, 23, 0.3)]
+    assert in_document(spans, origin) == [(0, 2, 0.5), (3, 4, 0.1), (21, 23, 0.3)]

@@ -18,8 +18,8 @@ from pipeline.errors import ConfigError, DataError, PipelineError
 from pipeline.runtime.ray_engine import ADDRESS, started_ray
 from pipeline.submission import SubmissionWriter
 from pipeline.workflow import predict_parts as module
-from pipeline.workflow.predict import CHUNK_SIZE, predict_stream
 from pipeline.workflow.predict_parts import Part, PartsRequest, PartWorker, join_parts, predict_parts
+from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream
 from tests.support.command_line import Cli, Done, TinyRun
 from tests.support.on_ray import PROGRAM_PATH, needs_ray, ray_actors
 

@@ -23,7 +23,8 @@ from pipeline.standalone.matching.matcher import MatchTraining, train_matcher
 from pipeline.standalone.tagging.training import TagTraining, train_tagger
 from pipeline.text.simplify import converter, to_simplified
 from pipeline.workflow.dry_run import plan_training
-from pipeline.workflow.predict import Predictor, predict_stream
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.predict_stream import predict_stream
 from pipeline.workflow.train import TrainRequest, train
 from pipeline.workflow.transfer import read_others
 from pipeline.workflow.tune.data import load_run_data

@@ -18,7 +18,8 @@ from pipeline.entities.candidates import CandidateSet
 from pipeline.errors import ArtifactError, PipelineError
 from pipeline.report.build import build_report, explain_article
 from pipeline.schema import Article
-from pipeline.workflow.predict import Heard, Predictor
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.traces import Heard
 from pipeline.workflow.unanswered import FAULT_OF_THE_RUN, answer_each
 from tests.support.command_line import TinyRun
 

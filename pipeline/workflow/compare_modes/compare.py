@@ -19,7 +19,8 @@ from pipeline.schema import Article, Entity
 from pipeline.workflow.compare_modes.table import Comparison, ModeRow
 from pipeline.workflow.data_warnings import warn_of_known
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions
-from pipeline.workflow.predict import CHUNK_SIZE, Predictor
+from pipeline.workflow.predict import Predictor
+from pipeline.workflow.predict_stream import CHUNK_SIZE
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.script import as_read
 from pipeline.workflow.train import TrainRequest, train
