@@ -139,8 +139,13 @@ def _wants_words(request: TagTraining, files: Sequence[TagFile]) -> bool:
 
 
 def _options(request: TagTraining, start: PlainTagger | None, *, words: bool) -> TaggerConfig:
-    """Return the options to train with: of a tagger that is gone on from, all but those of training are kept."""
+    """Return the options to train with: of a tagger that is gone on from, all but those of training are kept.
+
+    Rows are read whole, unless another bound than that of articles is given: what is core comes early, names do not.
+    """
     options = request.config.tagger
+    if options.predict_chars == TaggerConfig().predict_chars:
+        options = replace(options, predict_chars=0)
     if start is None:
         return replace(options, name=WORD_TAGGER) if words and not request.names_tagger else options
     kept = start.model.config

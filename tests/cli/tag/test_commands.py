@@ -110,6 +110,17 @@ def test_tables_and_plain_text_are_tagged_in_their_own_form(
     assert "micro                 1.0000" in run_here("evaluate", "--gold", "gold.jsonl", "--pred", "out.csv").out
 
 
+def test_a_name_at_the_end_of_a_long_text_is_found(run_here: Callable[..., Done], models: Path, tmp_path: Path) -> None:
+    """Articles are read up to tagger.predict_chars, 600 by default; rows once were too, and lost what came after."""
+    text = "今天" * 400 + "青禾科技访问砚台镇。"
+    (tmp_path / "in.jsonl").write_text(lines({"text": text}), encoding="utf-8")
+    done = run_here("predict", "--model", models / "ner", "--input", "in.jsonl", "--output", "out.jsonl")
+    assert done.code == 0, done.err
+    assert "reads the first" not in done.err
+    (row,) = (json.loads(line) for line in (tmp_path / "out.jsonl").read_bytes().splitlines())
+    assert "砚台镇" in [item["entity"] for item in row["entities"]]
+
+
 def test_odd_texts_are_tagged_without_a_word(run_here: Callable[..., Done], models: Path, tmp_path: Path) -> None:
     texts = ["", " \u200b", "😀" * 700, "Nova" * 300, "\ud800青", "<br>http://a.example/x 今天"]
     (tmp_path / "in.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
