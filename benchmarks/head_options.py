@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
+from pipeline.artifacts import sha256_file
 from pipeline.config import load_config
 from pipeline.data.formats.sentiment import SentimentRow
 from pipeline.schema import EMOTIONS
@@ -61,7 +62,7 @@ def measure(
     classes = [emotion.value for emotion in EMOTIONS if emotion in {row.label for row in rows}]
     with kept_states([head], config) as states:
         for fold, (train, test) in enumerate(folds(rows, options.folds)):
-            key = _key(head, setting, fold, options)
+            key = _key(head, setting, fold, len(rows), options)
             if any(key.items() <= row.items() for row in kept):
                 continue
             start = time.process_time()
@@ -94,8 +95,9 @@ def folds(rows: Sequence[SentimentRow], n_folds: int) -> list[tuple[list[Sentime
     ]
 
 
-def _key(head: str, setting: str, fold: int, options: argparse.Namespace) -> dict[str, object]:
-    return {"data": options.data.parent.name, "head": head, "setting": setting, "fold": fold, "folds": options.folds}
+def _key(head: str, setting: str, fold: int, n_rows: int, options: argparse.Namespace) -> dict[str, object]:
+    of_data = {"sha256": sha256_file(options.data), "of_rows": n_rows}
+    return {**of_data, "head": head, "setting": setting, "fold": fold, "folds": options.folds}
 
 
 def _kept(path: Path) -> list[dict[str, object]]:
@@ -105,12 +107,12 @@ def _kept(path: Path) -> list[dict[str, object]]:
 def _print(
     rows: Sequence[SentimentRow], settings: Sequence[str], options: argparse.Namespace, kept: list[dict[str, object]]
 ) -> None:
-    print(f"{options.data.parent.name}: {len(rows)} rows, {options.folds} folds, seed {SEED}\n")
+    print(f"{options.data}: {len(rows)} rows, {options.folds} folds, seed {SEED}\n")
     print("| head | options | accuracy | its range over folds | macro-F1 | majority | CPU seconds a training |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
     for head in options.heads:
         for setting in settings:
-            keys = [_key(head, setting, fold, options) for fold in range(options.folds)]
+            keys = [_key(head, setting, fold, len(rows), options) for fold in range(options.folds)]
             found = [row for key in keys for row in kept if key.items() <= row.items()]
             accuracy, macro, majority, seconds = (
                 np.array([float(str(row[name])) for row in found])

@@ -13,6 +13,8 @@ from pipeline.artifacts import open_run
 from pipeline.data.read import iter_articles
 from pipeline.metric import format_evaluation, paired_difference
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions, score_out_of_fold
+from pipeline.workflow.run_config import load_run_config
+from pipeline.workflow.script import as_read
 
 MODELS = Path("models")
 
@@ -24,8 +26,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--other", help="a run on the same files, to be compared with the first")
     parser.add_argument("--gold", type=Path, required=True, action="append", help="may be given several times")
     options = parser.parse_args(arguments)
-    articles = [article for path in options.gold for article in iter_articles(path, labelled=True)]
     run = open_run(MODELS, options.run)
+    gold = [article for path in options.gold for article in iter_articles(path, labelled=True)]
+    articles = as_read(gold, load_run_config(run.config))
     if not options.other:
         print(format_evaluation(score_out_of_fold(run, articles)))
         return

@@ -87,7 +87,7 @@ def predict(
             raise ConfigError(f"--details {details}: the answers to parts hold the details", hint="leave it out")
         say(
             _predict_parts(
-                *(run, inputs, output, join, workers, limit, skip_bad_rows, reading),
+                *(run, inputs, output, join, workers, limit, skip_bad_rows, reading, encoder_engine),
                 resume=resume,
                 strict=strict,
                 force=force,
@@ -217,6 +217,7 @@ def _predict_parts(
     limit: int | None,
     skip_bad_rows: bool,
     reading: Reading | None,
+    encoder_engine: EncoderEngine | None,
     *,
     resume: bool,
     strict: bool,
@@ -247,7 +248,7 @@ def _predict_parts(
     workers = workers or load_run_config(run.config).workers
     folder = output or str(SUBMISSIONS / run.name)
     policy = BadRowPolicy.SKIP if skip_bad_rows else BadRowPolicy.STOP
-    request = PartsRequest(run, inputs, folder, workers, limit, policy, resume, strict)
+    request = PartsRequest(run, inputs, folder, workers, limit, policy, resume, strict, encoder_engine)
     with started_ray(workers, for_data=True) as ray:
         parts = predict_parts(request, ray)
     if join is None:

@@ -21,6 +21,7 @@ from typing import Any
 from tqdm import tqdm
 
 from pipeline.artifacts import RunFolder, StoredFile, StoredFolder, find_files, sha256_file, stage_key
+from pipeline.config import EncoderEngine
 from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles, iter_json_objects
 from pipeline.errors import ArtifactError, ConfigError, DataError, PipelineError
 from pipeline.runtime.parallel import chunked
@@ -57,6 +58,8 @@ class PartsRequest:
     """Keep the parts that the same request wrote before it was stopped."""
     strict: bool = False
     """Stop at an article that cannot be answered, instead of answering it with nothing."""
+    encoder_engine: EncoderEngine | None = None
+    """See ``Predictor.load``."""
 
 
 @dataclass(frozen=True)
@@ -96,11 +99,12 @@ def predict_parts(request: PartsRequest, ray: Any) -> list[Part]:
         raise ConfigError(f"{folder.name}: holds files already", hint="add --resume, or give another --output")
     parts = _counted(request, list(files.values()), outputs, ray)
     content = [(part.start, part.stop, part.sha256) for part in parts]
-    _claim(folder, stage_key(VERSION, sha256_file(request.run.manifest), list(files), content))
+    how = [request.encoder_engine] if request.encoder_engine else []
+    _claim(folder, stage_key(VERSION, sha256_file(request.run.manifest), list(files), content, *how))
     rest = [number for number, part in enumerate(parts) if not part.output.exists()]
     if len(rest) < len(parts):
         logger.info("%s: going on after %d of %d parts", folder.name, len(parts) - len(rest), len(parts))
-    worker = (request.run.path.resolve(), parts, request.policy, request.strict)
+    worker = (request.run.path.resolve(), parts, request.policy, request.strict, request.encoder_engine)
     with FailureLog() as log, tqdm(total=parts[-1].stop, desc="predict", unit="article", disable=None) as bar:
         bar.update(parts[-1].stop - sum(parts[number].stop - parts[number].start for number in rest))
         try:
@@ -137,14 +141,21 @@ class PartWorker:
     """An actor of Ray Data; it loads the run once, with its first part."""
 
     def __init__(
-        self, folder: Path, run: Path, parts: Sequence[Part], policy: BadRowPolicy, strict: bool = False
+        self,
+        folder: Path,
+        run: Path,
+        parts: Sequence[Part],
+        policy: BadRowPolicy,
+        strict: bool = False,
+        encoder_engine: EncoderEngine | None = None,
     ) -> None:
         self._folder, self._run, self._parts, self._policy, self._strict = folder, run, parts, policy, strict
+        self._encoder_engine = encoder_engine
 
     @cached_property
     def _predictor(self) -> Predictor:
         enter_folder(self._folder)
-        return Predictor.load(self._run)
+        return Predictor.load(self._run, encoder_engine=self._encoder_engine)
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         """Answer a part: read it, and write its answers."""

@@ -21,6 +21,7 @@ from pipeline.standalone.heads.saved import load_head
 from pipeline.standalone.heads.train_saved import HeadTraining, train_head
 from pipeline.text import normalise
 from tests.cli.heads.rows import QUICK, documents, lines, targets
+from tests.support.before import without_seen
 from tests.support.command_line import Done
 
 Run = Callable[..., Done]
@@ -345,10 +346,6 @@ def test_rows_of_training_are_told_in_every_command_of_heads(run_here: Run, mode
     assert run_here("heads", "predict", *model, "--input", "rows.jsonl", "--out", "-").err.count(told) == 1
     train = ("heads", "train", "--data", models / "targets.jsonl", "--head", "ian", "--out", "m", *QUICK)
     assert run_here(*train, "--dev", "rows.jsonl").err.count(told) == 1
-    shutil.copytree(models / "targets", tmp_path / "before")
-    settings = json.loads((tmp_path / "before" / "settings.json").read_bytes())
-    del settings["files"]["seen.json"]
-    (tmp_path / "before" / "settings.json").write_text(json.dumps(settings))
-    (tmp_path / "before" / "seen.json").unlink()
+    without_seen(models / "targets", tmp_path / "before", settings="settings.json")
     done = run_here("heads", "evaluate", "--model", "before", "--data", "rows.jsonl")
     assert (done.code, "training row" in done.err) == (0, False)

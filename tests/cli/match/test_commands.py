@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.cli import main
+from tests.support.before import without_seen
 from tests.support.command_line import Cli, Done
 
 THEMES = ("松果茶叶香气", "云杉汽车引擎", "银杏书籍油墨", "砚台石料雕刻")
@@ -216,11 +217,7 @@ def test_pairs_of_training_are_told_in_every_command(
     assert run_here("match", "predict", "--input", "in.jsonl", "--out", "-", *model).err.count(told) == 1
     train = ("match", "train", *SMALL, "--set", "relevance.training.max_epochs=1", "--out", "m")
     assert run_here(*train, "--data", models / "train.jsonl", "--dev", "in.jsonl").err.count(told) == 1
-    shutil.copytree(models / "labels", tmp_path / "before")
-    settings = json.loads((tmp_path / "before" / "matching.json").read_bytes())
-    del settings["files"]["seen.json"]
-    (tmp_path / "before" / "matching.json").write_text(json.dumps(settings))
-    (tmp_path / "before" / "seen.json").unlink()
+    without_seen(models / "labels", tmp_path / "before", settings="matching.json")
     done = run_here("match", "evaluate", "--data", "in.jsonl", "--model", "before")
     assert (done.code, "training pair" in done.err) == (0, False)
 
