@@ -24,7 +24,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-COPIED = ("pipeline", "tests", "benchmarks", "docs", "data/sample", "run.py", "pyproject.toml")
+COPIED = (
+    "pipeline",
+    "tests",
+    "benchmarks",
+    "docs",
+    "data/sample",
+    "run.py",
+    "pyproject.toml",
+    *(path.name for path in ROOT.glob("requirements*.txt")),
+)
 TIMEOUT_S = 300
 """Of the tests of one fault; a fault that makes them hang is noticed, too."""
 LONG_TIMEOUT_S = 1800

@@ -67,7 +67,7 @@ def measure(options: argparse.Namespace, folder: Path) -> list[dict[str, object]
     gold = gold_by_key(a for path in options.gold or options.train for a in iter_articles(path, labelled=True))
     spans = tagger_spans(run, config, articles, fold_of)
     fit_extractor(articles, folds, config, folder / "candidates", spans=spans)
-    table, _ = build_table(articles, folds, config, folder / "candidates", spans=spans)
+    table, _ = build_table(articles, folds, config, folder / "candidates", store=folder / "features", spans=spans)
     pairs = build_pairs(articles, folds, config, folder / "candidates", spans=spans)
     base = answers(table, fold_of, config)
     print(f"{len(gold)} articles; run {run.name}\n")
@@ -105,7 +105,7 @@ def tagger_spans(run: RunFolder, config: Config, articles: Sequence[Article], fo
 def with_scores(table: FeatureTable, scores: Sequence[np.ndarray]) -> FeatureTable:
     """Return the table with relevance columns."""
     wider = [with_relevance(table.names, *pair) for pair in zip(table.matrices, scores, strict=True)]
-    return replace(table, names=wider[0][0], matrices=[matrix for _, matrix in wider])
+    return replace(table, names=wider[0][0], matrices=[matrix for _, matrix in wider], stored=None)
 
 
 def answers(table: FeatureTable, fold_of: Sequence[int], config: Config) -> Answers:

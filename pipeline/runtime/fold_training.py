@@ -7,7 +7,7 @@ import hashlib
 import json
 import zlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,6 +87,15 @@ class FoldTask(ABC, Generic[Item, Model, Result]):
     def epochs_of(self, fold: int | str | None) -> JsonLinesLog | None:
         """Return what the epochs of a training are told to."""
         return log_to(self.log, stage=self.stage, model=self.label, fold=fold)
+
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        """Files and folders of the run that ``fit`` and ``predict`` read, beside their items."""
+        return ()
+
+    def moved(self, places: Mapping[Path, Path]) -> Self:
+        """Return the task as it is where what it ``reads`` lies in other places: on another machine."""
+        return self
 
     def select(self, items: list[Item]) -> list[Item]:
         """Return those of the items that a model is trained on: all of them, unless overridden.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,6 +16,7 @@ from pipeline.config import CandidateConfig, Config, RelevanceConfig
 from pipeline.entities.candidates import Source
 from pipeline.entities.features import Extractor, FeatureTable, FoldedKeyCounts, KeyCounts
 from pipeline.entities.features.extract import ALL, gold_keys, static_features, with_fitted
+from pipeline.entities.features.stored_rows import map_rows, row_file
 from pipeline.entities.pruning import Pruner, pruning_matrix
 from pipeline.entities.relevance import ArticlePairs, article_pairs, with_relevance
 from pipeline.errors import DataError
@@ -35,6 +36,9 @@ ALONE = 500
 """So many articles are worth a second process: each takes a second or two to start and to load."""
 MAX_PRUNER_ARTICLES = 4000
 """Articles the pruner is fitted on: its few weights need no more."""
+
+NO_COUNTS = KeyCounts(0, 0, 0, {})
+"""Holds the place of what is not counted yet."""
 
 Spans = Mapping[str, Sequence[ScoredSpan]]
 """The tagger's out-of-fold spans by newsId; None stands for a run without a tagger."""
@@ -119,7 +123,7 @@ def _fit_pruners(
     chosen = sorted(articles, key=lambda article: article.news_id)
     if len(chosen) > MAX_PRUNER_ARTICLES:
         chosen = random.Random(config.seed).sample(chosen, MAX_PRUNER_ARTICLES)
-    rows = _map_articles(_pruning_rows, chosen, folds, config, folder, spans, "pruning", chunk_map)
+    rows = list(_map_articles(_pruning_rows, chosen, folds, config, folder, spans, "pruning", chunk_map))
     pruners = {}
     for held_out in [None, *range(config.n_folds)]:
         kept = [row for article, row in zip(chosen, rows, strict=True) if folds[article.news_id] != held_out]
@@ -136,42 +140,84 @@ def build_table(
     config: Config,
     folder: Path,
     *,
+    store: Path,
     spans: Spans | None = None,
     relevance: Sequence[np.ndarray] | None = None,
     chunk_map: ChunkMap = map_chunks,
 ) -> tuple[FeatureTable, KeyCounts]:
     """Describe every training article; fitted columns leave the article's fold out.
 
-    ``relevance`` holds out-of-fold scores of each article's candidates, as ``build_pairs`` orders them.
+    ``relevance`` holds out-of-fold scores of each article's candidates, as ``build_pairs`` orders them. The rows are
+    written to the folder ``store`` as they come; the table maps them into memory.
 
     Returns:
         The table, in the order of ``articles``, and the counts of keys over all articles.
     """
     rows = _map_articles(_feature_row, articles, folds, config, folder, spans, "features", chunk_map)
-    counted = FoldedKeyCounts()
-    for article, row in zip(articles, rows, strict=True):
-        counted.add(folds[article.news_id], row.offered, gold_keys(article))
-    counts = {fold: counted.without(fold) for fold in range(config.n_folds)}
+    widened = partial(_widened, smoothing=config.rerank.hit_rate_smoothing)
+    counted, one_of = FoldedKeyCounts(), _OneOf()
+    static: list[str] = []
     names: list[str] = []
-    matrices, labels = [], []
-    for index, (article, row) in enumerate(zip(articles, rows, strict=True)):
-        smoothing = config.rerank.hit_rate_smoothing
-        names, full = with_fitted(row.names, row.matrix, row.keys, counts[folds[article.news_id]], smoothing)
-        if relevance is not None:
-            names, full = with_relevance(names, full, relevance[index])
-        gold = gold_keys(article)
-        matrices.append(full)
-        labels.append(np.array([key in gold for key in row.keys], dtype=np.float32))
+    keys, firsts, n_gold = [], [], []
+    with row_file(store) as file:
+        for index, (article, row) in enumerate(zip(articles, rows, strict=True)):
+            gold, scores = gold_keys(article), None if relevance is None else relevance[index]
+            counted.add(folds[article.news_id], map(one_of, row.offered), gold)
+            keys.append([one_of(key) for key in row.keys])
+            firsts.append(row.firsts)
+            n_gold.append(len(gold))
+            static = row.names
+            names, matrix = widened(static, row.matrix, row.keys, NO_COUNTS, scores)
+            file.add(matrix, np.array([key in gold for key in row.keys], dtype=np.float32))
+    # What others say of a key is known now that all are counted.
+    matrix, labels = map_rows(store, writable=True)
+    parts = _parts(keys)
+    for fold in range(config.n_folds):
+        counts = counted.without(fold)
+        for index, article in enumerate(articles):
+            if folds[article.news_id] == fold:
+                scores = None if relevance is None else relevance[index]
+                part = matrix[parts[index]]
+                part[:] = widened(static, part[:, : len(static)], keys[index], counts, scores)[1]
+    matrix, labels = map_rows(store)
     table = FeatureTable(
         names=names,
         news_ids=[article.news_id for article in articles],
-        keys=[row.keys for row in rows],
-        firsts=[row.firsts for row in rows],
-        matrices=matrices,
-        labels=labels,
-        n_gold=[len(gold_keys(article)) for article in articles],
+        keys=keys,
+        firsts=firsts,
+        matrices=[matrix[part] for part in parts],
+        labels=[labels[part] for part in parts],
+        n_gold=n_gold,
+        stored=store,
     )
     return table, counted.without(None)
+
+
+class _OneOf(dict[str, str]):
+    """Gives equal keys as one object: most of those of an article are also in others."""
+
+    def __call__(self, key: str) -> str:
+        return self.setdefault(key, key)
+
+
+def _widened(
+    names: Sequence[str],
+    matrix: np.ndarray,
+    keys: Sequence[str],
+    counts: KeyCounts,
+    scores: np.ndarray | None,
+    *,
+    smoothing: float,
+) -> tuple[list[str], np.ndarray]:
+    """Append to the columns of an article what was fitted on others."""
+    wider, full = with_fitted(names, matrix, keys, counts, smoothing)
+    return (wider, full) if scores is None else with_relevance(wider, full, scores)
+
+
+def _parts(keys: Sequence[Sequence[str]]) -> list[slice]:
+    """Return where each article's candidates are among those of all."""
+    stops = np.cumsum([len(each) for each in keys]).tolist()
+    return [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
 
 
 def build_pairs(
@@ -185,7 +231,7 @@ def build_pairs(
 ) -> list[ArticlePairs]:
     """Pair each training article's title with its pruned candidates, those of ``build_table``."""
     work = partial(_pairs_row, config.relevance)
-    return _map_articles(work, articles, folds, config, folder, spans, "pairs", chunk_map)
+    return list(_map_articles(work, articles, folds, config, folder, spans, "pairs", chunk_map))
 
 
 def _map_articles(
@@ -197,7 +243,7 @@ def _map_articles(
     spans: Spans | None,
     label: str,
     chunk_map: ChunkMap,
-) -> list[Any]:
+) -> Iterator[Any]:
     items = [
         (article, folds[article.news_id], None if spans is None else spans[article.news_id]) for article in articles
     ]
@@ -209,7 +255,7 @@ def _map_articles(
         chunk_size=CHUNK_SIZE,
         alone=ALONE,
     )
-    return list(tqdm(results, total=len(items), desc=label, unit="article", disable=None))
+    yield from tqdm(results, total=len(items), desc=label, unit="article", disable=None)
 
 
 def _pruning_rows(extractor: Extractor, chunk: list[Labelled]) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -276,7 +277,8 @@ class _Training:
         chunk_map = self.request.chunk_map
         fit_extractor(*data, spans=spans, chunk_map=chunk_map)
         scores = self._fit_relevance(self.relevance, spans) if self.relevance else None
-        table, counts = build_table(*data, spans=spans, relevance=scores, chunk_map=chunk_map)
+        store = self.run.snapshots / "features"
+        table, counts = build_table(*data, store=store, spans=spans, relevance=scores, chunk_map=chunk_map)
         save_counts(candidates, counts)
         folds = [self.folds[news_id] for news_id in table.news_ids]
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
@@ -298,6 +300,7 @@ class _Training:
         if self.relevance:
             figures["relevance_auc"] = self.relevance.oof_auc_
         atomic_write_json(rerank / "figures.json", figures)
+        shutil.rmtree(store)
         return files
 
     def _fit_cross(self) -> list[Path]:

@@ -59,7 +59,7 @@ Described = tuple[FeatureTable, KeyCounts, Extractor]
 
 def describe(articles: list[Article], folds: Mapping[str, int], options: Config, folder: Path) -> Described:
     extractor = fit_extractor(articles, folds, options, folder)
-    return *build_table(articles, folds, options, folder), extractor
+    return *build_table(articles, folds, options, folder, store=folder / "features"), extractor
 
 
 def value(table: FeatureTable, news_id: str, key: str, column: str) -> float:
@@ -284,8 +284,8 @@ def test_workers_are_immaterial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(candidate_stage, "CHUNK_SIZE", 4)
     options = config("candidates.max_candidates=8")
     fit_extractor(ARTICLES, FOLDS, options, tmp_path)
-    one, counts_one = build_table(ARTICLES, FOLDS, options, tmp_path)
-    two, counts_two = build_table(ARTICLES, FOLDS, replace(options, workers=2), tmp_path)
+    one, counts_one = build_table(ARTICLES, FOLDS, options, tmp_path, store=tmp_path / "one")
+    two, counts_two = build_table(ARTICLES, FOLDS, replace(options, workers=2), tmp_path, store=tmp_path / "two")
     assert counts_one == counts_two
     assert (one.names, one.keys) == (two.names, two.keys)
     for left, right in zip(one.matrices, two.matrices, strict=True):

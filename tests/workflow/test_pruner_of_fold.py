@@ -53,6 +53,6 @@ def test_the_table_of_a_training_is_pruned_by_fold(tmp_path: Path, monkeypatch: 
     articles = [Article(name, ARTICLE.title, ARTICLE.content, gold) for name in ("a", "b")]
     folds = {"a": 0, "b": 1}
     extractor = fit_extractor(articles, folds, options, tmp_path)
-    table, _ = build_table(articles, folds, options, tmp_path)
+    table, _ = build_table(articles, folds, options, tmp_path, store=tmp_path / "features")
     assert [LONG_NAME in keys for keys in table.keys] == [True, True]
     assert LONG_NAME not in extractor.pruned(ARTICLE).keys

@@ -105,8 +105,8 @@ def test_pairs_are_those_of_the_table(tmp_path: Path) -> None:
     fit_extractor(articles, folds, config, tmp_path)
     pairs = build_pairs(articles, folds, config, tmp_path)
     scores = [np.linspace(0, 1, len(row)) for row in pairs]
-    table, _ = build_table(articles, folds, config, tmp_path, relevance=scores)
-    plain, _ = build_table(articles, folds, config, tmp_path)
+    table, _ = build_table(articles, folds, config, tmp_path, store=tmp_path / "one", relevance=scores)
+    plain, _ = build_table(articles, folds, config, tmp_path, store=tmp_path / "two")
     assert table.names == [*plain.names, *ADDED]
     for index, row in enumerate(pairs):
         assert row.news_id == table.news_ids[index]

@@ -20,6 +20,7 @@ from pipeline.registry import HEADS, unknown_name
 from pipeline.schema import EMOTIONS, Target
 
 if TYPE_CHECKING:
+    from pipeline.emotions.sentiment.tfidf import Tfidf
     from pipeline.runtime.epoch_log import JsonLinesLog
 
 
@@ -145,17 +146,7 @@ def build_member(
     if name == BASELINE:
         return Majority()
     if name in LINEAR:
-        from pipeline.emotions.sentiment.linear import (  # sklearn, and torch below, import slowly
-            fit_naive_bayes,
-            fit_softmax,
-        )
-        from pipeline.emotions.sentiment.tfidf import Tfidf
-
-        return Tfidf(
-            tokens="word" if name == "tfidf_words" else "char",
-            fit_linear=fit_naive_bayes if name == "tfidf_nb" else fit_softmax,
-            class_weight_power=config.sentiment.class_weight_power,
-        )
+        return build_linear(name, class_weight_power=config.sentiment.class_weight_power)
     if name in HEADS:
         from pipeline.emotions.classifier.estimator import HeadClassifier
 
@@ -165,6 +156,18 @@ def build_member(
             name, config, classes=classes, seed=seed, log=log, start=start, shared=shared, states=states
         )
     raise unknown_name("sentiment member", name, {BASELINE: "", **dict.fromkeys(LINEAR, ""), **HEADS})
+
+
+def build_linear(name: str, *, class_weight_power: float = 0.0) -> Tfidf:
+    """Construct an unfitted member of ``LINEAR``."""
+    from pipeline.emotions.sentiment.linear import fit_naive_bayes, fit_softmax
+    from pipeline.emotions.sentiment.tfidf import Tfidf
+
+    return Tfidf(
+        tokens="word" if name == "tfidf_words" else "char",
+        fit_linear=fit_naive_bayes if name == "tfidf_nb" else fit_softmax,
+        class_weight_power=class_weight_power,
+    )
 
 
 def check_member(name: str, config: Config) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,28 +17,33 @@ MAX_CHARS = 3
 """Longest n-gram: three code points of 21 bits fill one signed 64-bit number."""
 
 _BITS = 21
+_WORD_BITS = 31
 _BLANKS = re.compile(r"\s\s+")
 
 Counts = tuple[NDArray[np.int64], NDArray[np.int64]]
 """The columns of the terms that a text holds, rising, and how often it holds each."""
 
 
-REMEMBERED = 8192
-"""Texts of which training remembers the n-grams: several members are fitted to the same ones, in every fold."""
+class TermCodes(Protocol):
+    """N-grams as numbers: what texts of any number are counted by."""
+
+    def count(self, text: str) -> Counts:
+        """Return the codes of the n-grams of a text, rising, and how often it holds each."""
+        ...
+
+    def strings(self, codes: NDArray[np.int64]) -> list[str]:
+        """Return the n-grams that codes stand for."""
+        ...
 
 
-class NgramStatistics(NamedTuple):
-    """The n-grams of some texts."""
-
-    terms: list[str]
-    """Distinct, in the order of their code points."""
-    n_texts: NDArray[np.int64]
-    """How many texts hold each."""
+def words_of(text: str) -> list[str]:
+    """Return the words of a text; blanks are none."""
+    return [word for word in default_segmenter().cut(text).forms if not word.isspace()]
 
 
 def word_ngrams(text: str) -> list[str]:
-    """Return the words of a text, and each two that follow each other, joined by a blank; blanks are no words."""
-    words = [word for word in default_segmenter().cut(text).forms if not word.isspace()]
+    """Return the words of a text, and each two that follow each other, joined by a blank."""
+    words = words_of(text)
     return [*words, *map(" ".join, pairwise(words))]
 
 
@@ -55,26 +59,9 @@ class WordCounter:
     def __init__(self, terms: Sequence[str]) -> None:
         self._columns = {term: column for column, term in enumerate(terms)}
 
-    @staticmethod
-    def statistics(texts: Sequence[str], *, min_count: int = 1) -> NgramStatistics:
-        """Return the n-grams that so many texts hold; a text counts as often as it is there."""
-        n_texts: Counter[str] = Counter()
-        for text, n_times in Counter(texts).items():
-            for term in _counted_words(text):
-                n_texts[term] += n_times
-        terms = sorted(term for term, n in n_texts.items() if n >= min_count)
-        return NgramStatistics(terms, np.fromiter(map(n_texts.__getitem__, terms), np.int64, len(terms)))
-
     def count(self, text: str) -> Counts:
         """Count the terms of a text."""
-        return self._known_of(Counter(word_ngrams(text)))
-
-    def count_remembered(self, text: str) -> Counts:
-        """Count the terms of a text that was counted before, or will be again."""
-        return self._known_of(_counted_words(text))
-
-    def _known_of(self, found: Mapping[str, int]) -> Counts:
-        column_of = self._columns.get
+        found, column_of = Counter(word_ngrams(text)), self._columns.get
         pairs = sorted((column, n) for term, n in found.items() if (column := column_of(term)) is not None)
         columns, counts = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
         return columns, counts
@@ -106,28 +93,9 @@ class NgramCounter:
         self._in_order = bool((np.diff(self._columns) > 0).all())
         self._known = codes[self._columns]
 
-    @staticmethod
-    def statistics(texts: Sequence[str], sizes: tuple[int, int], *, min_count: int = 1) -> NgramStatistics:
-        """Return the n-grams that so many texts hold; a text counts as often as it is there."""
-        n_times = Counter(texts)
-        found = [_remembered_codes(text, sizes)[0] for text in n_times]
-        codes = np.concatenate(found) if found else np.zeros(0, np.int64)
-        times = np.repeat(np.fromiter(n_times.values(), np.int64, len(found)), list(map(len, found)))
-        order = np.argsort(codes, kind="stable")
-        distinct, firsts = np.unique(codes[order], return_index=True)
-        n_texts = np.add.reduceat(times[order], firsts) if len(distinct) else times
-        often = n_texts >= min_count
-        return NgramStatistics(_strings(distinct[often]), n_texts[often])
-
     def count(self, text: str) -> Counts:
         """Count the terms of a text."""
-        return self._known_of(*_counted_codes(text, self.sizes))
-
-    def count_remembered(self, text: str) -> Counts:
-        """Count the terms of a text that was counted before, or will be again."""
-        return self._known_of(*_remembered_codes(text, self.sizes))
-
-    def _known_of(self, codes: NDArray[np.int64], counts: NDArray[np.int64]) -> Counts:
+        codes, counts = _counted_codes(text, self.sizes)
         if not len(self._known):
             return codes[:0], counts[:0]
         places = np.minimum(np.searchsorted(self._known, codes), len(self._known) - 1)
@@ -139,14 +107,38 @@ class NgramCounter:
         return columns[order], counts[order]
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _counted_words(text: str) -> Counter[str]:
-    return Counter(word_ngrams(text))
+class CharCodes:
+    """N-grams of 1 to ``MAX_CHARS`` characters; codes sort as the n-grams do."""
+
+    def count(self, text: str) -> Counts:
+        """Return the codes of the n-grams of a text, rising, and how often it holds each."""
+        return _counted_codes(text, (1, MAX_CHARS))
+
+    def strings(self, codes: NDArray[np.int64]) -> list[str]:
+        """Return the n-grams that codes stand for."""
+        return _strings(codes)
 
 
-@lru_cache(maxsize=REMEMBERED)
-def _remembered_codes(text: str, sizes: tuple[int, int]) -> Counts:
-    return _counted_codes(text, sizes)
+class WordCodes:
+    """``word_ngrams`` of texts; words are numbered as they come."""
+
+    def __init__(self) -> None:
+        self._number_of: dict[str, int] = {}
+
+    def count(self, text: str) -> Counts:
+        """Return the codes of the n-grams of a text, rising, and how often it holds each."""
+        number_of = self._number_of
+        numbers = [number_of.setdefault(word, len(number_of) + 1) for word in words_of(text)]
+        firsts = np.array(numbers, dtype=np.int64) << _WORD_BITS
+        codes = np.concatenate([firsts, firsts[:-1] | np.array(numbers[1:], dtype=np.int64)])
+        return np.unique(codes, return_counts=True)
+
+    def strings(self, codes: NDArray[np.int64]) -> list[str]:
+        """Return the n-grams that codes stand for."""
+        words = ["", *self._number_of]
+        firsts, seconds = codes >> _WORD_BITS, codes & ((1 << _WORD_BITS) - 1)
+        pairs = zip(firsts.tolist(), seconds.tolist(), strict=True)
+        return [f"{words[first]} {words[second]}" if second else words[first] for first, second in pairs]
 
 
 def _counted_codes(text: str, sizes: tuple[int, int]) -> Counts:

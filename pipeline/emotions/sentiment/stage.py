@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,7 +21,8 @@ from pipeline.config import Config
 from pipeline.config.emotions import AND
 from pipeline.emotions.sentiment.choice import best_row, contenders, measured, no_better, table_rows
 from pipeline.emotions.sentiment.contexts import WeightedSpan, gold_emotions
-from pipeline.emotions.sentiment.members import Attentive, Member, build_member
+from pipeline.emotions.sentiment.linear_training import COUNTS, LinearTraining, count_ngrams
+from pipeline.emotions.sentiment.members import LINEAR, Attentive, Member, build_member
 from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, Scores, fit_temperature, mixture_weights, with_temperature
 from pipeline.emotions.sentiment.training import MemberTraining, transfer
@@ -82,11 +84,13 @@ class SentimentStage:
         """
         gold = gold_emotions(examples)
         fold_of = [folds[example.group] for example in examples]
-        trainings: dict[str, MemberTraining] = {}
+        names = measured(self.config.sentiment)
+        self._counted = count_ngrams(examples, fold_of, names, folder=folder, workers=self.config.workers)
+        trainings: dict[str, MemberTraining | LinearTraining] = {}
         probs: dict[str, Probs] = {}
         seconds: dict[str, float] = {}
         self.temperatures_: dict[str, float] = {}
-        for name in measured(self.config.sentiment):
+        for name in names:
             with StageTimer() as timer:
                 trainings[name] = self._training(name, examples, fold_of, others, folder / name)
                 raw = self._train(trainings[name], examples, fold_of, folder / name, final=self._is_sure(name))
@@ -123,7 +127,8 @@ class SentimentStage:
             "table": [asdict(scores) for scores in self.table_],
         }
         atomic_write_json(folder / STATE, state)
-        shutil.rmtree(folder / ENCODER / STATES, ignore_errors=True)  # large, and of use to learning heads alone
+        for large in (folder / ENCODER / STATES, folder / COUNTS):  # and of use to learning members alone
+            shutil.rmtree(large, ignore_errors=True)
         self._restore(folder)
         return self
 
@@ -188,7 +193,9 @@ class SentimentStage:
 
     def _training(
         self, name: str, examples: Sequence[Target], fold_of: Sequence[int], others: Sequence[Target], folder: Path
-    ) -> MemberTraining:
+    ) -> MemberTraining | LinearTraining:
+        if name in LINEAR and self._counted:
+            return LinearTraining.on(examples, name, self.config, folds=fold_of, counted=self._counted)
         start = None
         if others and name in HEADS:
             start = transfer(others, name, self.config, folder=folder, log=self.log)
@@ -197,11 +204,19 @@ class SentimentStage:
         )
 
     def _train(
-        self, training: MemberTraining, examples: Sequence[Target], fold_of: Sequence[int], folder: Path, *, final: bool
+        self,
+        training: MemberTraining | LinearTraining,
+        examples: Sequence[Target],
+        fold_of: Sequence[int],
+        folder: Path,
+        *,
+        final: bool,
     ) -> Probs:
         """Return the out-of-fold probabilities of a member; what was trained before is not trained again."""
-        workers = self.config.workers
-        return np.array(train_folds(training, examples, fold_of, folder=folder, workers=workers, final=final))
+        train = partial(train_folds, folds=fold_of, folder=folder, workers=self.config.workers, final=final)
+        if isinstance(training, LinearTraining):
+            return np.array(train(training, range(len(examples))))
+        return np.array(train(training, examples))
 
     def _is_sure(self, name: str) -> bool:
         """Tell whether a member's model on all examples is wanted whatever the figures say."""

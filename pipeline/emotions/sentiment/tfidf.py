@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Literal, Self
+from tempfile import TemporaryDirectory
+from typing import ClassVar, Self, cast
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -15,6 +16,8 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
+from pipeline.emotions.sentiment.counted import CountedExamples, CountedField, FieldJob, Tokens, count_examples
+from pipeline.emotions.sentiment.design import Block, Design
 from pipeline.emotions.sentiment.linear import FitLinear, fit_softmax
 from pipeline.emotions.sentiment.ngrams import NgramCounter, WordCounter
 from pipeline.emotions.sentiment.order import ORDER, check_order
@@ -22,9 +25,6 @@ from pipeline.emotions.sentiment.scores import Probs, class_weights, softmax
 from pipeline.errors import ArtifactError
 from pipeline.schema import Emotion, Target
 from pipeline.text import SEPARATOR, match_key
-
-if TYPE_CHECKING:
-    from scipy import sparse
 
 PLACEHOLDER = "\ue000"
 """Stands for the target in its context, so that n-grams say "target + verb"; private use, in no article."""
@@ -40,7 +40,6 @@ MIN_COUNT = {"char": 10, "word": 5}
 EMOTIONS_FILE = "emotions.json"
 """The emotions in the order of the classifier's columns; models of before 0.2.0 have none."""
 
-Tokens = Literal["char", "word"]
 Row = tuple[NDArray[np.int64], NDArray[np.float64]]
 """The columns of a row that are not 0, rising, and their values."""
 Logits = NDArray[np.float64]
@@ -75,15 +74,41 @@ class Tfidf:
         dev_labels: Sequence[str] = (),
     ) -> Self:
         """Fit the n-grams, their weights and the classifier."""
+        with TemporaryDirectory() as folder:
+            counted = count_examples(field_jobs(examples, [self.tokens]), Path(folder))
+            return self.fit_counted(counted, np.arange(len(examples)), labels)
+
+    def fit_counted(self, counted: CountedExamples, rows: NDArray[np.int64], labels: Sequence[str]) -> Self:
+        """Fit to some of the examples that were counted.
+
+        Args:
+            counted: by ``field_jobs``.
+            rows: numbers of the examples to learn from.
+            labels: their emotions.
+        """
         self.weighings_: dict[str, _Weighing] = {}
-        for field, column in _columns(examples).items():
-            tokens = self._tokens_of(field)
-            min_count = 1 if field == "name" else min(MIN_COUNT[tokens], 1 + len(examples) // 200)
-            self.weighings_[field] = _Weighing.fit(column, tokens, min_count)
+        self._chosen: dict[str, NDArray[np.int64]] = {}
+        for field in FIELD_WEIGHTS:
+            tokens, min_count = self._tokens_of(field), min_count_of(field, self.tokens, len(rows))
+            self._chosen[field], self.weighings_[field] = _Weighing.fit(
+                counted.field(field, tokens), rows, tokens, min_count
+            )
         gold = [Emotion(label) for label in labels]
         weights = class_weights(gold, power=self.class_weight_power)
-        self.coefficients_, self.intercept_ = self.fit_linear(self._features(examples), gold, weights)
+        self.coefficients_, self.intercept_ = self.fit_linear(self._design(counted, rows), gold, weights)
         return self
+
+    def predict_counted(self, counted: CountedExamples, rows: NDArray[np.int64]) -> Probs:
+        """Return the probability of each emotion for some of the examples that ``fit_counted`` was given."""
+        return softmax(self._design(counted, rows).times(self.coefficients_) + self.intercept_)
+
+    def _design(self, counted: CountedExamples, rows: NDArray[np.int64]) -> Design:
+        """Return the features of some of the counted examples."""
+        blocks = [
+            weighing.block(counted.field(field, weighing.tokens), rows, self._chosen[field], FIELD_WEIGHTS[field])
+            for field, weighing in self.weighings_.items()
+        ]
+        return Design(tuple(blocks))
 
     def predict_proba(self, examples: Sequence[Target]) -> Probs:
         """Return the probability of each emotion."""
@@ -129,28 +154,17 @@ class Tfidf:
     def _tokens_of(self, field: str) -> Tokens:
         return "char" if field == "name" else self.tokens
 
-    def _features(self, examples: Sequence[Target]) -> sparse.csr_matrix:
-        """Return the features of examples: float64 (n_examples, n_features)."""
-        from scipy import sparse  # prediction does without
-
-        rows = self._rows(examples, training=True)
-        offsets = np.cumsum([0, *(len(columns) for columns, _ in rows)])
-        columns, values = map(np.concatenate, zip(*rows, strict=True))
-        n_features = sum(len(weighing.terms) for weighing in self.weighings_.values())
-        return sparse.csr_matrix((values, columns, offsets), shape=(len(rows), n_features))
-
-    def _rows(self, examples: Sequence[Target], *, training: bool = False) -> list[Row]:
-        """Return the features of each example that are not 0, the fields side by side."""
-        parts, shift = [], 0
-        for field, column in _columns(examples).items():
-            weighing, weight = self.weighings_[field], FIELD_WEIGHTS[field]
-            row_of = weighing.training_row if training else weighing.row
-            parts.append([(columns + shift, values * weight) for columns, values in map(row_of, column)])
-            shift += len(weighing.terms)
-        return [
-            (np.concatenate([columns for columns, _ in row]), np.concatenate([values for _, values in row]))
-            for row in zip(*parts, strict=True)
-        ]
+    def _rows(self, examples: Sequence[Target]) -> Iterator[Row]:
+        """Yield the features of each example that are not 0, the fields side by side."""
+        shifts = np.cumsum([0, *(len(weighing.terms) for weighing in self.weighings_.values())]).tolist()
+        weighings = list(zip(self.weighings_.values(), FIELD_WEIGHTS.values(), shifts, strict=False))
+        for texts in zip(*_columns(examples).values(), strict=True):
+            parts = [
+                (shift + columns, values * weight)
+                for text, (weighing, weight, shift) in zip(texts, weighings, strict=True)
+                for columns, values in [weighing.row(text)]
+            ]
+            yield np.concatenate([columns for columns, _ in parts]), np.concatenate([values for _, values in parts])
 
 
 def _product(coefficients: NDArray[np.float64], columns: NDArray[np.int64], values: NDArray[np.float64]) -> Logits:
@@ -169,6 +183,28 @@ def _is_listing(terms: object) -> bool:
         and all(isinstance(term, str) and term for term in terms)
         and len(set(terms)) == len(terms)
     )
+
+
+def min_count_of(field: str, tokens: Tokens, n_examples: int) -> int:
+    """Return how many of so many examples must hold an n-gram of a field."""
+    return 1 if field == "name" else min(MIN_COUNT[tokens], 1 + n_examples // 200)
+
+
+def field_jobs(examples: Sequence[Target], kinds: Iterable[Tokens], *, n_fewest: int | None = None) -> list[FieldJob]:
+    """Return what is to be counted of examples for members on these kinds of tokens.
+
+    Args:
+        examples: all that any member is fitted to, or asked.
+        kinds: of tokens; names are of characters in any case.
+        n_fewest: examples of the smallest part that a member is fitted to; all of them if None.
+    """
+    n_examples = len(examples) if n_fewest is None else n_fewest
+    kinds_of = {field: ["char"] if field == "name" else list(kinds) for field in FIELD_WEIGHTS}
+    return [
+        FieldJob(field, tokens, texts, min_count_of(field, tokens, n_examples))
+        for field, texts in _columns(examples).items()
+        for tokens in cast(list[Tokens], kinds_of[field])
+    ]
 
 
 def _columns(examples: Sequence[Target]) -> dict[str, list[str]]:
@@ -196,19 +232,23 @@ class _Weighing:
     def __init__(self, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> None:
         self.terms = terms
         self.idf = idf
-        self._counter = NgramCounter(terms, NGRAMS) if tokens == "char" else WordCounter(terms)
+        self.tokens = tokens
         self.row = lru_cache(maxsize=REMEMBERED)(self._row)
         """``_row``; the targets of an article share its text, and members of the same n-grams all texts."""
 
     @classmethod
-    def fit(cls, texts: Sequence[str], tokens: Tokens, min_count: int) -> Self:
-        """Take the n-grams that so many of the texts hold, weighed by ``log((1 + n) / (1 + n_texts)) + 1``."""
-        found = (
-            NgramCounter.statistics(texts, NGRAMS, min_count=min_count)
-            if tokens == "char"
-            else WordCounter.statistics(texts, min_count=min_count)
-        )
-        return cls(found.terms, np.log((len(texts) + 1.0) / (found.n_texts + 1.0)) + 1.0, tokens)
+    def fit(
+        cls, counted: CountedField, rows: NDArray[np.int64], tokens: Tokens, min_count: int
+    ) -> tuple[NDArray[np.int64], Self]:
+        """Take the n-grams that so many of the examples hold, weighed by ``log((1 + n) / (1 + n_examples)) + 1``.
+
+        Returns:
+            Their columns among those that were counted, rising, and the weighing.
+        """
+        n_examples = counted.n_examples(rows)
+        columns = np.flatnonzero(n_examples >= min_count)
+        idf = np.log((len(rows) + 1.0) / (n_examples[columns] + 1.0)) + 1.0
+        return columns, cls([counted.terms[column] for column in columns.tolist()], idf, tokens)
 
     @classmethod
     def shared(cls, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> _Weighing:
@@ -220,13 +260,43 @@ class _Weighing:
             cls._all[key] = found = cls(terms, idf, tokens)
         return found
 
+    @cached_property
+    def _counter(self) -> NgramCounter | WordCounter:
+        return NgramCounter(self.terms, NGRAMS) if self.tokens == "char" else WordCounter(self.terms)
+
     def _row(self, text: str) -> Row:
         """Return the terms of a text and their weights, the squares of which sum to 1."""
         return self._weighed(*self._counter.count(text))
 
-    def training_row(self, text: str) -> Row:
-        """Return the same for a text that the n-grams were fitted to."""
-        return self._weighed(*self._counter.count_remembered(text))
+    def block(self, counted: CountedField, rows: NDArray[np.int64], columns: NDArray[np.int64], weight: float) -> Block:
+        """Return the features of some of the counted examples.
+
+        Args:
+            counted: the n-grams of the field.
+            rows: numbers of the examples.
+            columns: of the weighing's terms among those that were counted, rising.
+            weight: of the field.
+        """
+        from scipy import sparse  # prediction does without
+
+        column_of = np.full(len(counted.terms), -1, dtype=np.int64)
+        column_of[columns] = np.arange(len(columns))
+        texts, text_of = np.unique(counted.text_of[rows], return_inverse=True)
+        n_most = int(sum(counted.offsets[text + 1] - counted.offsets[text] for text in texts.tolist()))
+        values, indices = np.empty(n_most), np.empty(n_most, dtype=np.int32)  # pages that are not used cost nothing
+        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+        for row, text in enumerate(texts.tolist()):
+            found, counts = counted.of_text(text)
+            of_text = column_of[found]
+            known = of_text >= 0
+            of_text, of_values = self._weighed(of_text[known], counts[known])
+            begin, end = offsets[row], offsets[row] + len(of_text)
+            indices[begin:end], values[begin:end], offsets[row + 1] = of_text, of_values * weight, end
+        end = offsets[-1]
+        if end < np.iinfo(np.int32).max:  # scipy would copy the other index array otherwise
+            offsets = offsets.astype(np.int32)
+        shape = (len(texts), len(self.terms))
+        return Block(sparse.csr_matrix((values[:end], indices[:end], offsets), shape=shape), text_of)
 
     def _weighed(self, columns: NDArray[np.int64], counts: NDArray[np.int64]) -> Row:
         values = (np.log(counts.astype(np.float64)) + 1.0) * self.idf[columns]

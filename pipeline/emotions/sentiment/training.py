@@ -1,4 +1,4 @@
-"""One training of a member of stage two: in a fold or on all examples, and first on other people's rows."""
+"""One training of a head (or the baseline): in a fold or on all examples, and first on other people's rows."""
 
 from __future__ import annotations
 
@@ -20,6 +20,9 @@ from pipeline.schema import EMOTIONS, Target
 TRANSFERRED = "transferred"
 """Folder, in that of a head, with the head as other rows have left it."""
 
+FEW_EXAMPLES = 600
+"""Of fewer examples no other process is worth its start."""
+
 
 @dataclass(frozen=True)
 class MemberTraining(FoldTask[Target, Member, list[float]]):
@@ -27,7 +30,7 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
 
     stage: ClassVar[str] = "sentiment"
     results_file: ClassVar[str] = "probs.json.gz"
-    few: ClassVar[int] = 600
+    few: ClassVar[int] = FEW_EXAMPLES
 
     member: str
     config: Config
@@ -87,9 +90,18 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
 
     def read(self, value: Any) -> list[float]:
         """Return the probabilities of one example."""
-        if len(value) != len(EMOTIONS):
-            raise ValueError(f"{len(value)} probabilities for {len(EMOTIONS)} emotions")
-        return [float(prob) for prob in value]
+        return read_probs(value)
+
+
+def read_probs(value: Any) -> list[float]:
+    """Return the probabilities of one example as they were saved.
+
+    Raises:
+        ValueError: they are not one for each emotion.
+    """
+    if len(value) != len(EMOTIONS):
+        raise ValueError(f"{len(value)} probabilities for {len(EMOTIONS)} emotions")
+    return [float(prob) for prob in value]
 
 
 def transfer(examples: Sequence[Target], member: str, config: Config, *, folder: Path, log: Path | None = None) -> Path:

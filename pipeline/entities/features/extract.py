@@ -53,9 +53,16 @@ class FeatureTable:
     """1 where the candidate is a gold entity."""
     n_gold: list[int]
     """Gold entities of each article, found among the candidates or not."""
+    stored: Path | None = None
+    """Folder of the ``StoredRows`` that matrices and labels are parts of, where they are."""
+
+    def in_memory(self) -> FeatureTable:
+        """Return the table apart from the files that it is stored in."""
+        copies = [[part.copy() for part in parts] for parts in (self.matrices, self.labels)]
+        return replace(self, matrices=copies[0], labels=copies[1], stored=None)
 
     def select(self, rows: Iterable[int]) -> FeatureTable:
-        """Return the table of some of the articles."""
+        """Return the table of some of the articles; they are not all that is stored."""
         chosen = list(rows)
         parts = (self.news_ids, self.keys, self.firsts, self.matrices, self.labels, self.n_gold)
         return FeatureTable(self.names, *([part[row] for row in chosen] for part in parts))  # type: ignore[arg-type]

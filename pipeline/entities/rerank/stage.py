@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -12,25 +15,26 @@ import numpy as np
 from pipeline.artifacts import atomic_write_json, read_json, stage_key
 from pipeline.config import RerankConfig
 from pipeline.entities.features import FeatureTable
+from pipeline.entities.features.stored_rows import LABELS, ROWS, StoredRows, map_rows, store_rows
 from pipeline.entities.rerank.calibrate import Calibrator
 from pipeline.entities.rerank.choose import NumberRule, tune_rule
 from pipeline.entities.rerank.trees import BoostedTrees
 from pipeline.errors import ArtifactError, DataError
-from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
+from pipeline.runtime.fold_training import FoldStage, FoldTask
 
 THRESHOLDS = "thresholds.json"
+STORE = "rows"
+"""Folder, in that of the stage, with the rows of a table that was made in memory, while trees are trained."""
 
 
-class ArticleRows(NamedTuple):
-    """The candidates of one article, as the trees learn from them."""
+class RowRange(NamedTuple):
+    """Where the candidates of one article are among the stored rows: light, since every process gets its items."""
 
-    matrix: np.ndarray
-    """float32 (n_candidates, n_features)."""
-    labels: np.ndarray
-    """float32 (n_candidates,): 1 for gold entities."""
+    start: int
+    stop: int
 
 
-class RerankStage(FoldStage[ArticleRows, BoostedTrees, np.ndarray]):
+class RerankStage(FoldStage[RowRange, BoostedTrees, np.ndarray]):
     """BoostedTrees, calibrator and number rule of a run.
 
     Learnt: ``oof_probs_``, the calibrated probabilities of each training article's candidates, from a ranker that
@@ -59,14 +63,17 @@ class RerankStage(FoldStage[ArticleRows, BoostedTrees, np.ndarray]):
         """
         if not any(label.any() for label in table.labels):
             raise DataError("no gold entity is among the candidates of its article: nothing to learn from")
-        rows = [ArticleRows(matrix, labels) for matrix, labels in zip(table.matrices, table.labels, strict=True)]
-        facts = digest_of(
-            part for row in rows for part in (row.matrix.shape, row.matrix.tobytes(), row.labels.tobytes())
-        )
+        store = table.stored or folder / STORE
+        if table.stored is None:
+            store_rows(store, table.matrices, table.labels)
+        stops = np.cumsum([len(label) for label in table.labels]).tolist()
+        ranges = [RowRange(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
         options = asdict(self.config) | {"max_entities": None}  # of the number rule
-        key = stage_key(options, self.seed, table.names, facts, list(folds))
-        task = _TreesTask(self.seed, key, None, self.config, tuple(table.names))
-        self.train(task, rows, folds, folder=folder, workers=workers)
+        key = stage_key(options, self.seed, table.names, _digest(store), ranges, list(folds))
+        task = _TreesTask(self.seed, key, None, self.config, tuple(table.names), store)
+        self.train(task, ranges, folds, folder=folder, workers=workers)
+        if table.stored is None:
+            shutil.rmtree(store)
         self.calibrator_ = Calibrator.fit(self.oof_, table.labels)
         self.oof_probs_ = [self.calibrator_.probs(scores) for scores in self.oof_]
         self.rule_, self.oof_entity_f1_ = tune_rule(
@@ -114,7 +121,7 @@ class RerankStage(FoldStage[ArticleRows, BoostedTrees, np.ndarray]):
 
 
 @dataclass(frozen=True)
-class _TreesTask(FoldTask[ArticleRows, BoostedTrees, np.ndarray]):
+class _TreesTask(FoldTask[RowRange, BoostedTrees, np.ndarray]):
     """Trees; every fold has the same seed, so that they differ by their articles alone."""
 
     stage: ClassVar[str] = "rerank"
@@ -123,17 +130,42 @@ class _TreesTask(FoldTask[ArticleRows, BoostedTrees, np.ndarray]):
 
     config: RerankConfig
     names: tuple[str, ...]
+    store: Path
+    """Folder of the rows that the items are ranges of."""
 
     @property
     def is_network(self) -> bool:
         return False
 
-    def fit(self, items: list[ArticleRows], fold: int | None) -> BoostedTrees:
-        matrices, labels = zip(*items, strict=True)
-        return BoostedTrees(self.config, seed=self.seed).fit(matrices, labels, self.names)
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        return (self.store,)
 
-    def predict(self, model: BoostedTrees, items: list[ArticleRows]) -> list[Any]:
-        return [model.score(row.matrix).tolist() for row in items]
+    def moved(self, places: Mapping[Path, Path]) -> Self:
+        return replace(self, store=places.get(self.store, self.store))
+
+    @cached_property
+    def rows(self) -> StoredRows:
+        """The rows, mapped into memory."""
+        return map_rows(self.store)
+
+    def fit(self, items: list[RowRange], fold: int | None) -> BoostedTrees:
+        matrix, labels = self.rows
+        matrices, gold = [matrix[start:stop] for start, stop in items], [labels[start:stop] for start, stop in items]
+        return BoostedTrees(self.config, seed=self.seed).fit(matrices, gold, self.names)
+
+    def predict(self, model: BoostedTrees, items: list[RowRange]) -> list[Any]:
+        matrix = self.rows.matrix
+        return [model.score(matrix[start:stop]).tolist() for start, stop in items]
 
     def read(self, value: Any) -> np.ndarray:
         return np.array(value, dtype=np.float64)
+
+
+def _digest(store: Path) -> str:
+    """Hash the stored rows and their labels."""
+    digest = hashlib.sha256()
+    for name in (ROWS, LABELS):
+        with (store / name).open("rb") as file:
+            digest.update(hashlib.file_digest(file, "sha256").digest())
+    return digest.hexdigest()

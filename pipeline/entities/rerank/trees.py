@@ -15,18 +15,24 @@ from pipeline.entities.rerank.negatives import training_rows
 from pipeline.entities.rerank.tree_scorer import TreeScorer
 from pipeline.entities.rerank.tree_text import checked_tree_text, feature_names
 from pipeline.errors import ArtifactError
+from pipeline.runtime.parallel import chunked
 
 if TYPE_CHECKING:
     import lightgbm as lgb
 
 MINING_TREES, MINING_RATE = 120, 0.1
 """Of the small model that says which negatives are hard."""
+SCORED_AT_ONCE = 256
+"""Articles whose rows it scores at once."""
+
+Labelled = tuple[np.ndarray, np.ndarray]
+"""The candidates of an article: float32 (n_candidates, n_features), and 1 for gold ones, float32 (n_candidates,)."""
 
 
 def clean_matrix(matrix: np.ndarray) -> np.ndarray:
     """Return the matrix with infinities as NaN, which every split sends to its default side."""
     matrix = np.asarray(matrix, dtype=np.float32)
-    return np.where(np.isfinite(matrix), matrix, np.float32(np.nan))
+    return np.where(np.isinf(matrix), np.float32(np.nan), matrix) if np.isinf(matrix).any() else matrix
 
 
 class BoostedTrees:
@@ -47,26 +53,17 @@ class BoostedTrees:
         self.seed = seed
 
     def fit(self, matrices: Sequence[np.ndarray], labels: Sequence[np.ndarray], names: Sequence[str]) -> BoostedTrees:
-        """Fit on the candidates of several articles, one matrix and one 0/1 vector each."""
+        """Fit on the candidates of several articles, one matrix and one 0/1 vector each.
+
+        The matrices are read where they lie, one after the other: they may be parts of a memory map.
+        """
         import lightgbm as lgb  # costs a second that prediction need not pay
 
-        pairs = [(matrix, label) for matrix, label in zip(matrices, labels, strict=True) if len(label)]
-        stacked = clean_matrix(np.vstack([matrix for matrix, _ in pairs]))
-        gold, sizes = np.concatenate([label for _, label in pairs]), [len(label) for _, label in pairs]
+        articles = [(clean_matrix(matrix), label) for matrix, label in zip(matrices, labels, strict=True) if len(label)]
         self.names_ = list(names)
-        data = self._dataset(stacked, gold, sizes)
         if self.config.n_hard_negatives:
-            options = {**self._parameters(0), "learning_rate": MINING_RATE, "extra_trees": False}
-            miner = lgb.train(options, data, num_boost_round=MINING_TREES)
-            rows, sizes = training_rows(
-                np.asarray(miner.predict(stacked, raw_score=True, num_threads=1)),
-                gold,
-                sizes,
-                n_hard=self.config.n_hard_negatives,
-                share=self.config.other_negatives,
-                seed=self.seed,
-            )
-            data = self._dataset(stacked[rows], gold[rows], sizes)
+            articles = self._with_hard_negatives(articles)
+        data = self._dataset(articles)
         self.boosters_ = [
             lgb.train(self._parameters(bag), data, num_boost_round=self.config.n_estimators)
             for bag in range(self.config.n_bags)
@@ -74,16 +71,41 @@ class BoostedTrees:
         self._scorers = [TreeScorer(booster.model_to_string()) for booster in self.boosters_]
         return self
 
-    def _dataset(self, matrix: np.ndarray, labels: np.ndarray, sizes: Sequence[int]) -> lgb.Dataset:
+    def _with_hard_negatives(self, articles: Sequence[Labelled]) -> list[Labelled]:
+        """Return the rows that the trees learn from, by the scores of a small model of all rows."""
+        import lightgbm as lgb
+
+        options = {**self._parameters(0), "learning_rate": MINING_RATE, "extra_trees": False}
+        miner = lgb.train(options, self._dataset(articles), num_boost_round=MINING_TREES)
+        scores = [
+            np.asarray(miner.predict(np.vstack(block), raw_score=True, num_threads=1))
+            for block in chunked((matrix for matrix, _ in articles), SCORED_AT_ONCE)
+        ]
+        rows, sizes = training_rows(
+            np.concatenate(scores),
+            np.concatenate([label for _, label in articles]),
+            [len(label) for _, label in articles],
+            n_hard=self.config.n_hard_negatives,
+            share=self.config.other_negatives,
+            seed=self.seed,
+        )
+        begins = np.cumsum([0, *(len(label) for _, label in articles)])[:-1].tolist()
+        kept = np.split(rows, np.cumsum(sizes)[:-1])
+        return [
+            (matrix[part - begin], label[part - begin])
+            for (matrix, label), part, begin in zip(articles, kept, begins, strict=True)
+            if len(part)
+        ]
+
+    def _dataset(self, articles: Sequence[Labelled]) -> lgb.Dataset:
         import lightgbm as lgb
 
         return lgb.Dataset(
-            matrix,
-            label=labels,
-            group=list(sizes) if self.config.objective != "binary" else None,
+            [matrix for matrix, _ in articles],
+            label=np.concatenate([label for _, label in articles]),
+            group=[len(label) for _, label in articles] if self.config.objective != "binary" else None,
             feature_name=self.names_,
             params={"verbose": -1, "num_threads": 1},
-            free_raw_data=False,
         )
 
     def _parameters(self, bag: int) -> dict[str, object]:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Literal, get_args
 
 from pipeline.artifacts import RunFolder, read_json, read_table, sha256_file
@@ -89,7 +90,9 @@ def load_run_data(run: RunFolder, files: Sequence[Path], *, workers: int | None 
     if config.tagger.name != "none":
         found = out_of_fold_spans(run.stage("tagger"), fold_of)
         spans = {article.news_id: each for article, each in zip(articles, found, strict=True)}
-    table, _ = build_table(articles, folds, config, run.stage("candidates"), spans=spans)
+    with TemporaryDirectory() as store:
+        table, _ = build_table(articles, folds, config, run.stage("candidates"), store=Path(store), spans=spans)
+        table = table.in_memory()
     figures: dict[str, float] = {name: float(metrics["out_of_fold"][name]) for name in METRICS}
     emotions = out_of_fold_emotions(run)
     return RunData(config, articles, fold_of, table, emotions, figures)

@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 from pipeline.config import Config, EncoderConfig, HeadConfig, TrainingConfig
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.emotions.sentiment.contexts import gold_emotions, make_target
+from pipeline.emotions.sentiment.design import Block, Design
 from pipeline.emotions.sentiment.linear import fit_naive_bayes
 from pipeline.emotions.sentiment.members import LINEAR, Majority, Member, build_member, check_member
 from pipeline.emotions.sentiment.ngrams import word_ngrams
@@ -166,7 +167,8 @@ def test_naive_bayes_scales_features_by_their_log_count_ratio() -> None:
     gold = [Emotion.POS, Emotion.POS, Emotion.NEG, Emotion.NORM]
     features = sparse.csr_matrix([[0.5, 0.0, 1.0], [0.5, 0.0, 0.0], [0.0, 2.0, 1.0], [0.0, 0.0, 1.0]])
     weights = {Emotion.POS: 1.0, Emotion.NEG: 2.0, Emotion.NORM: 1.0}
-    coefficients, intercept = fit_naive_bayes(features, gold, weights)
+    design = Design((Block(features, np.arange(4)),))
+    coefficients, intercept = fit_naive_bayes(design, gold, weights)
     # POS: counts 1 + (2, 0, 1) of 6 against 1 + (0, 2, 3) of 8.
     ratio = np.abs(np.log([3 / 6 / (1 / 8), 1 / 6 / (3 / 8), 2 / 6 / (4 / 8)]))
     model = LogisticRegression(C=1.0, max_iter=1000, tol=1e-3)
