@@ -241,13 +241,14 @@ class _Training:
 
         Where the reranker has no tagger of its own it is the joint tagger, whose spans carry emotions.
         """
-        documents = [Document.of(article) for article in self.articles]
         folds = [self.folds[article.news_id] for article in self.articles]
         if not self.parts.tagger:
+            documents = [Document.of(article) for article in self.articles]
             joint = JointStage(self.config, log=self.run.log_jsonl)
             return joint.fit_tagger(documents, folds, folder=self.run.stage("joint"))
         stage = TaggerStage(self.config, log=self.run.log_jsonl)
-        return stage.fit([gold_text(document) for document in documents], folds, folder=self.run.stage("tagger"))
+        texts = [gold_text(Document.of(article)) for article in self.articles]
+        return stage.fit(texts, folds, folder=self.run.stage("tagger"))
 
     def _fit_tagger(self) -> list[Path]:
         stage = self._tagger_stage()
@@ -325,7 +326,7 @@ class _Training:
 
     def _fit_sentiment(self) -> list[Path]:
         folder = self.run.stage("sentiment")
-        documents = [Document.of(article) for article in self.articles]
+        documents = map(Document.of, self.articles)  # one at a time: their maps to the origin are large
         examples = gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
         stage = SentimentStage(self.config, log=self.run.log_jsonl)
         stage.fit(examples, self.folds, folder=folder, others=self.others)

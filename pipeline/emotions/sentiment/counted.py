@@ -10,6 +10,7 @@ from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from pipeline.artifacts import atomic_write_json, read_json
 from pipeline.emotions.sentiment.ngrams import CharCodes, Counts, TermCodes, WordCodes
@@ -193,7 +194,7 @@ def count_examples(jobs: Sequence[FieldJob], folder: Path, *, workers: int = 1, 
     """
     n_processes = workers if jobs and len(jobs[0].texts) >= alone else 1
     counted = map_chunks(_count, jobs, load=partial(Path, folder), workers=n_processes, chunk_size=1)
-    for _ in counted:
+    for _ in tqdm(counted, desc="n-grams", total=len(jobs), unit="field", disable=None):
         pass
     return CountedExamples(folder)
 
