@@ -1,5 +1,6 @@
 """What a run leaves on disk: safe writing, the run folder with its file names, and its manifest."""
 
+from pipeline.artifacts.carried import CarriedFiles
 from pipeline.artifacts.files import (
     LONE_SURROGATE,
     atomic_write_bytes,
@@ -33,6 +34,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "AnyFile",
     "BoundedGzip",
+    "CarriedFiles",
     "DataFile",
     "RunFolder",
     "StageTimer",

@@ -1,15 +1,19 @@
-"""What runs the work over articles: processes of this machine, or Ray; and what runs an encoder in each."""
+"""What runs the work over articles and the trainings: processes of this machine, or Ray."""
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from pipeline.errors import ConfigError
+
 if TYPE_CHECKING:
     from pipeline.runtime.parallel import ChunkMap
+    from pipeline.runtime.trainings import TrainingMap
 
 
 class Engine(StrEnum):
@@ -38,3 +42,27 @@ def chunk_map_of(engine: Engine, workers: int) -> AbstractContextManager[ChunkMa
     from pipeline.runtime.parallel import map_chunks
 
     return nullcontext(map_chunks)
+
+
+@contextmanager
+def maps_of(engine: Engine, workers: int) -> Iterator[tuple[ChunkMap, TrainingMap]]:
+    """Lend the engine's maps over chunks of articles and over trainings, for as long as the engine runs.
+
+    Raises:
+        ConfigError: the engine cannot be started, or does not go with the launcher that started this process.
+    """
+    from pipeline.runtime.processes import n_processes
+
+    if engine is Engine.RAY:
+        if n_processes() > 1:
+            raise ConfigError("--engine ray: a launcher's processes train together", hint="start it without a launcher")
+        from pipeline.runtime.ray_engine import RayChunkMap, started_ray
+        from pipeline.runtime.ray_training import RayTrainingMap
+
+        with started_ray(workers) as ray:
+            yield RayChunkMap(ray), RayTrainingMap(ray)
+    else:
+        from pipeline.runtime.parallel import map_chunks
+        from pipeline.runtime.trainings import train_here
+
+        yield map_chunks, train_here

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from pipeline.cli.engine import Engine, EngineName, chunk_map_of
+from pipeline.cli.engine import Engine, EngineName, maps_of
 from pipeline.cli.files import MODELS, default_train
 from pipeline.cli.options import Limit, RunName, Set, SkipBadRows
 from pipeline.cli.program import program_name
@@ -65,7 +65,7 @@ def train(
     tfidf_nb, any head); --set sentiment.choose=ian+af_lstm those that answer. By default that is what is best
     out-of-fold. majority, the baseline, is measured too, and answers only if it is named. --dry-run says which.
 
-    With --engine ray candidates and features are found on Ray; models are trained on this machine.
+    With --engine ray candidates and features are found, and the models trained, on Ray.
 
     Example: python run.py train --train data/sample/train.jsonl --preset tiny --run first
     """
@@ -122,8 +122,8 @@ def _read_through(files: Iterable[Path], skip_bad_rows: bool, reading: Reading |
 def train_run(given: Given, name: str | None, *, resume: bool = False, engine: Engine = Engine.LOCAL) -> RunFolder:
     """Train into a run folder, and return it."""
     request, run = _train_request(given, name, resume=resume)
-    with chunk_map_of(engine, request.config.workers) as chunk_map:
-        return _work(replace(request, chunk_map=chunk_map), run)
+    with maps_of(engine, request.config.workers) as (chunk_map, training_map):
+        return _work(replace(request, chunk_map=chunk_map, training_map=training_map), run)
 
 
 def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[TrainRequest, RunFolder]:

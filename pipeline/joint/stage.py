@@ -16,6 +16,7 @@ from pipeline.entities.tagging import TaggerStage, article_text
 from pipeline.errors import ArtifactError
 from pipeline.joint.vote_ranking import VoteRanking
 from pipeline.joint.votes import EmotionVoter, NameVotes
+from pipeline.runtime.trainings import TrainingMap, train_here
 from pipeline.schema import EMOTIONS
 from pipeline.text import Document, match_key
 from pipeline.text.spans import ScoredSpan
@@ -46,13 +47,21 @@ class JointStage:
         self.config = config
         self.log = log
 
-    def fit_tagger(self, documents: Sequence[Document], folds: Sequence[int], *, folder: Path) -> TaggerStage:
+    def fit_tagger(
+        self,
+        documents: Sequence[Document],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        training_map: TrainingMap = train_here,
+    ) -> TaggerStage:
         """Train the tagger out-of-fold and on all; what was trained before is only loaded.
 
         Args:
             documents: training articles.
             folds: the fold of each.
             folder: of the stage in the run.
+            training_map: runs the trainings.
 
         Raises:
             DataError, ArtifactError: see ``TaggerStage.fit``.
@@ -62,11 +71,18 @@ class JointStage:
             for document in documents
         ]
         stage = TaggerStage(self.config, labels=LABELS, label_weight=_label_weight(self.config), log=self.log)
-        return stage.fit(texts, folds, folder=folder / TAGGER)
+        return stage.fit(texts, folds, folder=folder / TAGGER, training_map=training_map)
 
-    def fit(self, documents: Sequence[Document], folds: Sequence[int], *, folder: Path) -> Self:
+    def fit(
+        self,
+        documents: Sequence[Document],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        training_map: TrainingMap = train_here,
+    ) -> Self:
         """Train the tagger, then fit votes and ranking on its out-of-fold spans; see ``fit_tagger``."""
-        self.tagger_ = self.fit_tagger(documents, folds, folder=folder)
+        self.tagger_ = self.fit_tagger(documents, folds, folder=folder, training_map=training_map)
         found = [
             NameVotes.of(document.text, spans) for document, spans in zip(documents, self.tagger_.oof_, strict=True)
         ]

@@ -50,12 +50,21 @@ class JsonLinesLog:
         if not is_main():
             return
         values = asdict(report) if isinstance(report, EpochReport) else report
-        with write_errors(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open_own(self.path, "a") as file:
-                file.write(json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
+        append_lines(self.path, json.dumps({**self.context, **values}, ensure_ascii=False) + "\n")
 
 
 def log_to(path: Path | None, **context: Any) -> JsonLinesLog | None:
     """Return a log that writes ``context`` with every line, or None where no log is wanted."""
     return JsonLinesLog(path, **context) if path is not None else None
+
+
+def append_lines(path: Path, lines: str) -> None:
+    """Append whole lines in a single write; the file is made with its folder if missing.
+
+    Raises:
+        ConfigError: the disk refuses.
+    """
+    with write_errors(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with open_own(path, "a") as file:
+            file.write(lines)

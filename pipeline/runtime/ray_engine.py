@@ -61,8 +61,8 @@ class RayChunkMap:
         ``alone`` says nothing here: whoever asks for Ray wants its actors.
 
         Raises:
-            PipelineError: what a worker raised, such as ArtifactError where it cannot load.
-            PipelineError: a worker was lost more than ``MAX_RESTARTS`` times.
+            PipelineError: what a worker raised, such as ArtifactError where it cannot load; or a worker was lost more
+                than ``MAX_RESTARTS`` times.
         """
         ray = self._ray
         actor = ray.remote(num_cpus=1, max_restarts=MAX_RESTARTS, max_task_retries=MAX_RESTARTS)(RayWorker)
@@ -75,13 +75,27 @@ class RayChunkMap:
                     yield from ray.get(pending.popleft())
             while pending:
                 yield from ray.get(pending.popleft())
-        except ray.exceptions.RayTaskError as error:
-            raise error.cause from error
-        except ray.exceptions.ActorDiedError as error:
-            raise PipelineError("a Ray worker was lost too often (out of memory?)", hint="use fewer workers") from error
+        except ray.exceptions.RayError as error:
+            raise plain_error(ray, error) from error
         finally:
             for worker in pool:  # the next map needs their processors
                 ray.kill(worker)
+
+
+def plain_error(ray: Any, error: Exception) -> Exception:
+    """Return what to raise in place of an error of Ray: what was raised in a worker, or one line.
+
+    Args:
+        ray: the package.
+        error: a ``RayError``.
+    """
+    kinds = ray.exceptions
+    if isinstance(error, kinds.RayTaskError) and isinstance(error.cause, Exception):
+        return error.cause
+    lost = (kinds.RayActorError, kinds.WorkerCrashedError, kinds.NodeDiedError, kinds.ObjectLostError)
+    if isinstance(error, (*lost, kinds.OutOfMemoryError)):
+        return PipelineError("a Ray worker was lost too often (out of memory?)", hint="use fewer workers")
+    return PipelineError(f"Ray gave up: {str(error).strip().splitlines()[0]}")
 
 
 @contextmanager
@@ -140,3 +154,9 @@ def enter_folder(folder: Path) -> None:
             f"{folder}: not on the machine of a Ray worker",
             hint="start the program in a folder that all machines share",
         ) from error
+
+
+def enter_if_there(folder: Path) -> None:
+    """Do as ``enter_folder`` where this machine has the folder; else relative paths begin where its Ray was started."""
+    if folder.is_dir():
+        enter_folder(folder)

@@ -37,6 +37,7 @@ from pipeline.joint import JointStage
 from pipeline.metric import evaluate
 from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.runtime.processes import n_processes
+from pipeline.runtime.trainings import TrainingMap, train_here
 from pipeline.schema import Entity, occurrence_keys
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.begun import Begun
@@ -70,8 +71,9 @@ class TrainRequest:
     reading: Reading = field(default_factory=Reading)
     """How the files are read, where that is not recognised."""
     chunk_map: ChunkMap = map_chunks
-    """Runs the work over articles: candidates, features, and the answers to ``dev``. Models are trained in processes of
-    this machine."""
+    """Runs the work over articles: candidates, features, and the answers to ``dev``."""
+    training_map: TrainingMap = train_here
+    """Runs the trainings of each fold and on all articles."""
 
     @property
     def policy(self) -> BadRowPolicy:
@@ -221,7 +223,8 @@ class _Training:
         folder = self.run.stage("joint")
         documents = [Document.of(article) for article in self.articles]
         folds = [self.folds[article.news_id] for article in self.articles]
-        stage = JointStage(self.config, log=self.run.log_jsonl).fit(documents, folds, folder=folder)
+        stage = JointStage(self.config, log=self.run.log_jsonl)
+        stage.fit(documents, folds, folder=folder, training_map=self.request.training_map)
         stage.save(folder)
         ranked = stage.ranking_.ranked_
         write_table(self.run.oof("joint"), stage.oof_)
@@ -242,13 +245,14 @@ class _Training:
         Where the reranker has no tagger of its own it is the joint tagger, whose spans carry emotions.
         """
         folds = [self.folds[article.news_id] for article in self.articles]
+        training_map = self.request.training_map
         if not self.parts.tagger:
             documents = [Document.of(article) for article in self.articles]
             joint = JointStage(self.config, log=self.run.log_jsonl)
-            return joint.fit_tagger(documents, folds, folder=self.run.stage("joint"))
+            return joint.fit_tagger(documents, folds, folder=self.run.stage("joint"), training_map=training_map)
         stage = TaggerStage(self.config, log=self.run.log_jsonl)
         texts = [gold_text(Document.of(article)) for article in self.articles]
-        return stage.fit(texts, folds, folder=self.run.stage("tagger"))
+        return stage.fit(texts, folds, folder=self.run.stage("tagger"), training_map=training_map)
 
     def _fit_tagger(self) -> list[Path]:
         stage = self._tagger_stage()
@@ -269,7 +273,8 @@ class _Training:
         candidates, chunk_map = self.run.stage("candidates"), self.request.chunk_map
         pairs = build_pairs(self.articles, self.folds, self.config, candidates, spans=spans, chunk_map=chunk_map)
         folds = [self.folds[article.news_id] for article in self.articles]
-        return stage.fit(pairs, folds, folder=self.run.stage("relevance"), workers=self.config.workers).oof_
+        folder, workers, training_map = self.run.stage("relevance"), self.config.workers, self.request.training_map
+        return stage.fit(pairs, folds, folder=folder, workers=workers, training_map=training_map).oof_
 
     def _fit_rerank(self) -> list[Path]:
         spans = self._oof_spans()
@@ -283,7 +288,8 @@ class _Training:
         save_counts(candidates, counts)
         folds = [self.folds[news_id] for news_id in table.news_ids]
         stage = RerankStage(self.config.rerank, seed=self.config.seed)
-        stage.fit(table, folds, folder=rerank, workers=self.config.workers)
+        workers, training_map = self.config.workers, self.request.training_map
+        stage.fit(table, folds, folder=rerank, workers=workers, training_map=training_map)
         ranked = _ranked(table, folds, stage.oof_probs_)
         files = [candidates, rerank, *([self.run.stage("relevance")] if self.relevance else [])]
         if self.parts.cross:
@@ -309,7 +315,7 @@ class _Training:
         documents = [Document.of(article) for article in self.articles]
         folds = [self.folds[article.news_id] for article in self.articles]
         second = CrossReranker(self.config, log=self.run.log_jsonl)
-        second.fit(first.table, first.probs, documents, folds, folder=folder)
+        second.fit(first.table, first.probs, documents, folds, folder=folder, training_map=self.request.training_map)
         oof = self.run.oof(self._table("rerank"))
         write_table(oof, _ranked(first.table, folds, second.oof_probs_).table(second.rule_, first=first.probs))
         n_read = sum(
@@ -329,7 +335,8 @@ class _Training:
         documents = map(Document.of, self.articles)  # one at a time: their maps to the origin are large
         examples = gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
         stage = SentimentStage(self.config, log=self.run.log_jsonl)
-        stage.fit(examples, self.folds, folder=folder, others=self.others)
+        training_map = self.request.training_map
+        stage.fit(examples, self.folds, folder=folder, others=self.others, training_map=training_map)
         oof = self.run.oof(self._table("sentiment"))
         write_table(oof, stage.oof_)
         atomic_write_json(

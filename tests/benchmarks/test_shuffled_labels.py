@@ -15,7 +15,7 @@ from pipeline.data.read import read_training
 from pipeline.entities.candidates import CandidateSet
 from pipeline.entities.features import Extractor, FoldedKeyCounts
 from pipeline.metric import entity_f1
-from pipeline.runtime.fold_training import MODEL
+from pipeline.runtime.trainings import MODEL
 from pipeline.text import match_key
 from tests.support.paths import TINY_ARTICLES
 

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import parse_article
-from pipeline.runtime.fold_training import FoldTask, train_folds
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import train_folds
 from pipeline.text import split_sentences
 
 from .framework import Adapter, Given, Tools, at_least, at_most, equals

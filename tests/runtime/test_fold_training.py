@@ -21,9 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipeline.errors import ArtifactError, DataError, PipelineError
-from pipeline.runtime import fold_training
-from pipeline.runtime.fold_training import DONE, FOLDS, MODEL, FoldTask, is_done, mark_done, train_folds
+from pipeline.runtime import trainings
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import train_folds
 from pipeline.runtime.parallel import map_chunks
+from pipeline.runtime.trainings import DONE, FOLDS, MODEL, is_done, mark_done
 from tests.support.paths import ROOT
 from tests.support.processes import is_running
 
@@ -162,7 +164,7 @@ def test_few_items_are_trained_on_in_this_process(
 
     monkeypatch.setattr(CountingTask, "is_network", False)
     monkeypatch.setattr(CountingTask, "few", few)
-    monkeypatch.setattr(fold_training, "map_chunks", noting)
+    monkeypatch.setattr(trainings, "map_chunks", noting)
     bench.train(workers=2)
     assert given == [n_processes]
 

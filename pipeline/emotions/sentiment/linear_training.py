@@ -16,7 +16,8 @@ from pipeline.emotions.sentiment.counted import CountedExamples, Tokens, count_e
 from pipeline.emotions.sentiment.members import LINEAR, build_linear
 from pipeline.emotions.sentiment.tfidf import Tfidf, field_jobs
 from pipeline.emotions.sentiment.training import FEW_EXAMPLES, read_probs
-from pipeline.runtime.fold_training import FoldTask, digest_of
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import digest_of
 from pipeline.schema import Target
 
 COUNTS = "ngrams"

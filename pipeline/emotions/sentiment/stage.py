@@ -29,7 +29,8 @@ from pipeline.emotions.sentiment.training import MemberTraining, transfer
 from pipeline.errors import ArtifactError
 from pipeline.nn.encoders import STATES
 from pipeline.registry import HEADS
-from pipeline.runtime.fold_training import FOLDS, MODEL, train_folds
+from pipeline.runtime.fold_training import train_folds
+from pipeline.runtime.trainings import FOLDS, MODEL, TrainingMap, train_here
 from pipeline.schema import EMOTIONS, Target
 
 if TYPE_CHECKING:
@@ -72,6 +73,7 @@ class SentimentStage:
         *,
         folder: Path,
         others: Sequence[Target] = (),
+        training_map: TrainingMap = train_here,
     ) -> Self:
         """Train, measure and choose. The folder then holds the stage; what was trained before is not repeated.
 
@@ -81,6 +83,7 @@ class SentimentStage:
             folder: of the stage in the run.
             others: labelled targets of other data (``sentiment.transfer``): every head learns from them first, and
                 goes on from there in each fold. They take no part in anything else.
+            training_map: runs the trainings.
         """
         gold = gold_emotions(examples)
         fold_of = [folds[example.group] for example in examples]
@@ -93,7 +96,9 @@ class SentimentStage:
         for name in names:
             with StageTimer() as timer:
                 trainings[name] = self._training(name, examples, fold_of, others, folder / name)
-                raw = self._train(trainings[name], examples, fold_of, folder / name, final=self._is_sure(name))
+                raw = self._train(
+                    trainings[name], examples, fold_of, folder / name, training_map, final=self._is_sure(name)
+                )
             self.temperatures_[name] = fit_temperature(raw, gold)
             probs[name] = with_temperature(raw, self.temperatures_[name])
             seconds[name] = timer.seconds
@@ -116,7 +121,7 @@ class SentimentStage:
         places: dict[str, list[str]] = {}
         for name in self.chosen_.split(AND):
             keeps = trainings[name].keeps_fold_models
-            self._train(trainings[name], examples, fold_of, folder / name, final=not keeps)
+            self._train(trainings[name], examples, fold_of, folder / name, training_map, final=not keeps)
             places[name] = [f"{FOLDS}/{fold}" for fold in sorted(set(fold_of))] if keeps else [MODEL]
         state = {
             "emotions": ORDER,
@@ -209,11 +214,19 @@ class SentimentStage:
         examples: Sequence[Target],
         fold_of: Sequence[int],
         folder: Path,
+        training_map: TrainingMap,
         *,
         final: bool,
     ) -> Probs:
         """Return the out-of-fold probabilities of a member; what was trained before is not trained again."""
-        train = partial(train_folds, folds=fold_of, folder=folder, workers=self.config.workers, final=final)
+        train = partial(
+            train_folds,
+            folds=fold_of,
+            folder=folder,
+            workers=self.config.workers,
+            final=final,
+            training_map=training_map,
+        )
         if isinstance(training, LinearTraining):
             return np.array(train(training, range(len(examples))))
         return np.array(train(training, examples))

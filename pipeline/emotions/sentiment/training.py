@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -13,8 +13,11 @@ from pipeline.artifacts import read_json, stage_key
 from pipeline.config import Config
 from pipeline.emotions.sentiment.contexts import gold_emotions
 from pipeline.emotions.sentiment.members import Member, build_member
+from pipeline.nn.encoders import STATES
 from pipeline.registry import HEADS
-from pipeline.runtime.fold_training import DONE, FoldTask, digest_of, is_done, mark_done
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import digest_of
+from pipeline.runtime.trainings import DONE, is_done, mark_done
 from pipeline.schema import EMOTIONS, Target
 
 TRANSFERRED = "transferred"
@@ -72,6 +75,26 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
     def keeps_fold_models(self) -> bool:
         """True for members whose average over the folds predicts."""
         return build_member(self.member, self.config).stops_early
+
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        """Return the head that training goes on from, if there is one."""
+        return (self.start,) if self.start else ()
+
+    @property
+    def leaves(self) -> tuple[Path, ...]:
+        """Return the folder of the frozen encoder, which the first heads that are saved write."""
+        return (self.shared,) if self.shared else ()
+
+    @property
+    def scratch(self) -> tuple[Path, ...]:
+        """Return where the states of the frozen encoder are kept while heads learn."""
+        return (self.shared / STATES,) if self.shared else ()
+
+    def moved(self, places: Mapping[Path, Path]) -> Self:
+        """Return the training with other folders for head and encoder."""
+        start, shared = (places[path] if path else None for path in (self.start, self.shared))
+        return replace(self, start=start, shared=shared)
 
     def fit(self, items: list[Target], fold: int | str | None) -> Member:
         """Fit without one fold (a number), on all examples (None), or on rows of another kind (their name)."""

@@ -15,6 +15,7 @@ from pipeline.entities.features import FeatureTable
 from pipeline.entities.rerank import Calibrator, NumberRule, RerankStage
 from pipeline.entities.rerank.choose import tune_rule
 from pipeline.errors import ArtifactError
+from pipeline.runtime.trainings import TrainingMap, train_here
 
 COLUMNS = ("log_odds", "rank", "score", "score_rank", "score_gap")
 """What ``stack`` adds to the features: log odds and rank of the first reranking; score of the encoder, its rank, and
@@ -75,12 +76,19 @@ class Stack:
         self._stage = RerankStage(_tree_options(config), seed=config.seed)
 
     def fit(
-        self, table: FeatureTable, scores: Sequence[TwoScores], folds: Sequence[int], *, folder: Path, workers: int = 1
+        self,
+        table: FeatureTable,
+        scores: Sequence[TwoScores],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        workers: int = 1,
+        training_map: TrainingMap = train_here,
     ) -> Self:
         """Fit trees out-of-fold and on all articles; the folder then holds them."""
         matrices = [np.hstack([matrix, both.columns()]) for matrix, both in zip(table.matrices, scores, strict=True)]
         wider = replace(table, names=_wider(table.names), matrices=matrices)
-        self._stage.fit(wider, folds, folder=folder, workers=workers)
+        self._stage.fit(wider, folds, folder=folder, workers=workers, training_map=training_map)
         self.rule_ = self._stage.rule_
         self.oof_probs_, self.oof_entity_f1_ = self._stage.oof_probs_, self._stage.oof_entity_f1_
         return self
@@ -121,7 +129,14 @@ class Blend:
         self._max_entities = config.rerank.max_entities
 
     def fit(
-        self, table: FeatureTable, scores: Sequence[TwoScores], folds: Sequence[int], *, folder: Path, workers: int = 1
+        self,
+        table: FeatureTable,
+        scores: Sequence[TwoScores],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        workers: int = 1,
+        training_map: TrainingMap = train_here,
     ) -> Self:
         """Choose the weight, out-of-fold and on all articles; the work is too little for processes."""
         rows = range(len(scores))

@@ -14,6 +14,7 @@ from pipeline.entities.cross_ranker.inputs import CandidateList
 from pipeline.entities.cross_ranker.stage import CrossStage, TrainingList
 from pipeline.entities.features import FeatureTable
 from pipeline.entities.rerank import ranking
+from pipeline.runtime.trainings import TrainingMap, train_here
 from pipeline.text import Document
 
 COMBINED = "combined"
@@ -44,6 +45,7 @@ class CrossReranker:
         folds: Sequence[int],
         *,
         folder: Path,
+        training_map: TrainingMap = train_here,
     ) -> Self:
         """Fit encoder and combination.
 
@@ -53,6 +55,7 @@ class CrossReranker:
             documents: the articles, in the order of the table.
             folds: the fold of each article.
             folder: of the stage in the run.
+            training_map: runs the trainings.
 
         Raises:
             DataError: no article has a gold entity among its candidates.
@@ -67,13 +70,14 @@ class CrossReranker:
             article = CandidateList.of(document, [keys[row] for row in read])
             lists.append(TrainingList(article, labels[read], len(best)))
             rows.append(best)
-        self.stage.fit(lists, folds, folder=folder)
+        self.stage.fit(lists, folds, folder=folder, training_map=training_map)
         self.oof_cross_ = [
             _spread(scores, best, len(probs))
             for scores, best, probs in zip(self.stage.oof_, rows, first_probs, strict=True)
         ]
         scores = [TwoScores(log_odds(probs), cross) for probs, cross in zip(first_probs, self.oof_cross_, strict=True)]
-        self.combiner.fit(table, scores, folds, folder=folder / COMBINED, workers=self.config.workers)
+        workers, combined = self.config.workers, folder / COMBINED
+        self.combiner.fit(table, scores, folds, folder=combined, workers=workers, training_map=training_map)
         self.oof_probs_, self.oof_entity_f1_ = self.combiner.oof_probs_, self.combiner.oof_entity_f1_
         self.rule_ = self.combiner.rule_
         return self

@@ -12,7 +12,9 @@ import numpy as np
 from pipeline.artifacts import stage_key
 from pipeline.config import Config, CrossConfig
 from pipeline.entities.cross_ranker.inputs import CandidateList
-from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import FoldStage, digest_of
+from pipeline.runtime.trainings import TrainingMap, train_here
 
 if TYPE_CHECKING:
     from pipeline.entities.cross_ranker.model import CrossModel
@@ -53,13 +55,21 @@ class CrossStage(FoldStage[TrainingList, "CrossModel", np.ndarray]):
         self.config = config
         self.log = log
 
-    def fit(self, lists: Sequence[TrainingList], folds: Sequence[int], *, folder: Path) -> Self:
+    def fit(
+        self,
+        lists: Sequence[TrainingList],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        training_map: TrainingMap = train_here,
+    ) -> Self:
         """Train out-of-fold and on all, ``config.workers`` models at a time.
 
         Args:
             lists: the training articles.
             folds: the fold of each.
             folder: of the stage in the run.
+            training_map: runs the trainings.
 
         Raises:
             DataError: no article has a gold entity among its candidates.
@@ -68,7 +78,8 @@ class CrossStage(FoldStage[TrainingList, "CrossModel", np.ndarray]):
         options = {name: value for name, value in asdict(self.config.cross).items() if name not in COMBINING}
         base_key = stage_key(options, self.config.seed, digest_of(map(_facts, lists)), list(folds))
         task = _CrossTask(self.config.seed, base_key, self.log, self.config.cross)
-        return self.train(task, lists, folds, folder=folder, workers=self.config.workers)
+        workers = self.config.workers
+        return self.train(task, lists, folds, folder=folder, workers=workers, training_map=training_map)
 
     def predict(self, articles: Sequence[CandidateList]) -> list[np.ndarray]:
         """Return the log odds of each article's candidates: float32 (n_candidates,)."""

@@ -16,7 +16,9 @@ from pipeline.entities.relevance.pairs import ArticlePairs
 from pipeline.entities.relevance.tokens import read_stopwords
 from pipeline.errors import DataError
 from pipeline.registry import MATCHERS, unknown_name
-from pipeline.runtime.fold_training import FoldStage, FoldTask, digest_of
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import FoldStage, digest_of
+from pipeline.runtime.trainings import TrainingMap, train_here
 
 if TYPE_CHECKING:
     from pipeline.entities.relevance.model import RelevanceModel
@@ -54,6 +56,7 @@ class RelevanceStage(FoldStage[ArticlePairs, "RelevanceModel", np.ndarray]):
         folder: Path,
         workers: int = 1,
         final: bool = True,
+        training_map: TrainingMap = train_here,
     ) -> Self:
         """Train out-of-fold and on all, ``workers`` models at a time.
 
@@ -62,8 +65,9 @@ class RelevanceStage(FoldStage[ArticlePairs, "RelevanceModel", np.ndarray]):
                 no part in training.
             folds: the fold of each.
             folder: of the stage in the run.
-            workers: processes.
+            workers: trainings at a time.
             final: whether the model on all articles is wanted; without it ``predict`` cannot be called.
+            training_map: runs the trainings.
 
         Raises:
             DataError: the articles of all folds but one have no core entity among their candidates, or the file of
@@ -72,7 +76,7 @@ class RelevanceStage(FoldStage[ArticlePairs, "RelevanceModel", np.ndarray]):
         stopwords = read_stopwords(self.config.stopwords)
         base_key = stage_key(asdict(self.config), self.seed, digest_of(_facts(articles)), list(folds), stopwords)
         task = _RelevanceTask(self.seed, base_key, self.log, self.config, stopwords)
-        self.train(task, articles, folds, folder=folder, workers=workers, final=final)
+        self.train(task, articles, folds, folder=folder, workers=workers, final=final, training_map=training_map)
         self.oof_auc_ = mean_auc(self.oof_, [article.is_core for article in articles])
         logger.info("relevance %s: out-of-fold AUC within an article %.4f", self.config.name, self.oof_auc_)
         return self

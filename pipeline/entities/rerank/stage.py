@@ -20,7 +20,9 @@ from pipeline.entities.rerank.calibrate import Calibrator
 from pipeline.entities.rerank.choose import NumberRule, tune_rule
 from pipeline.entities.rerank.trees import BoostedTrees
 from pipeline.errors import ArtifactError, DataError
-from pipeline.runtime.fold_training import FoldStage, FoldTask
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import FoldStage
+from pipeline.runtime.trainings import TrainingMap, train_here
 
 THRESHOLDS = "thresholds.json"
 STORE = "rows"
@@ -49,7 +51,15 @@ class RerankStage(FoldStage[RowRange, BoostedTrees, np.ndarray]):
         self.config = config
         self.seed = seed
 
-    def fit(self, table: FeatureTable, folds: Sequence[int], *, folder: Path, workers: int = 1) -> Self:
+    def fit(
+        self,
+        table: FeatureTable,
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        workers: int = 1,
+        training_map: TrainingMap = train_here,
+    ) -> Self:
         """Fit on a table whose fitted columns are out-of-fold under the same folds; the folder then holds the stage.
 
         Args:
@@ -57,6 +67,7 @@ class RerankStage(FoldStage[RowRange, BoostedTrees, np.ndarray]):
             folds: the fold of each article.
             folder: of the stage in the run.
             workers: trainings at a time.
+            training_map: runs the trainings.
 
         Raises:
             DataError: no candidate of any article is a gold entity.
@@ -71,7 +82,7 @@ class RerankStage(FoldStage[RowRange, BoostedTrees, np.ndarray]):
         options = asdict(self.config) | {"max_entities": None}  # of the number rule
         key = stage_key(options, self.seed, table.names, _digest(store), ranges, list(folds))
         task = _TreesTask(self.seed, key, None, self.config, tuple(table.names), store)
-        self.train(task, ranges, folds, folder=folder, workers=workers)
+        self.train(task, ranges, folds, folder=folder, workers=workers, training_map=training_map)
         if table.stored is None:
             shutil.rmtree(store)
         self.calibrator_ = Calibrator.fit(self.oof_, table.labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -19,7 +19,9 @@ from pipeline.entities.tagging.spans import article_text
 from pipeline.errors import DataError
 from pipeline.nn import openvino_engine
 from pipeline.runtime.epoch_log import log_to
-from pipeline.runtime.fold_training import DONE, FoldStage, FoldTask, digest_of, is_done, mark_done, read_results
+from pipeline.runtime.fold_task import FoldTask
+from pipeline.runtime.fold_training import FoldStage, digest_of, read_results
+from pipeline.runtime.trainings import DONE, TrainingMap, is_done, mark_done, train_here
 from pipeline.text import Document
 from pipeline.text.spans import LabelledText, ScoredSpan
 
@@ -56,7 +58,14 @@ class TaggerStage(FoldStage[LabelledText, TaggerReader, list[ScoredSpan]]):
         self.label_weight = label_weight
         self.log = log
 
-    def fit(self, texts: Sequence[LabelledText], folds: Sequence[int], *, folder: Path) -> Self:
+    def fit(
+        self,
+        texts: Sequence[LabelledText],
+        folds: Sequence[int],
+        *,
+        folder: Path,
+        training_map: TrainingMap = train_here,
+    ) -> Self:
         """Train out-of-fold and on all, ``config.workers`` models at a time.
 
         Args:
@@ -64,6 +73,7 @@ class TaggerStage(FoldStage[LabelledText, TaggerReader, list[ScoredSpan]]):
                 their core entities are there, but under another name.
             folds: the fold of each.
             folder: of the stage in the run.
+            training_map: runs the trainings.
 
         Raises:
             DataError: no article has a marked span, or a NER file cannot be read.
@@ -82,7 +92,8 @@ class TaggerStage(FoldStage[LabelledText, TaggerReader, list[ScoredSpan]]):
             *(seed, stage_key(*facts), self.log, options, self.labels, self.label_weight, start, states, converts)
         )
         try:
-            return self.train(task, texts, folds, folder=folder, workers=self.config.workers)
+            workers = self.config.workers
+            return self.train(task, texts, folds, folder=folder, workers=workers, training_map=training_map)
         finally:
             shutil.rmtree(states, ignore_errors=True)  # large, and made again by a training that goes on
 
@@ -145,6 +156,17 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
     start: Path | None
     states: Path
     converts: bool
+
+    @property
+    def reads(self) -> tuple[Path, ...]:
+        return (self.start,) if self.start else ()
+
+    @property
+    def scratch(self) -> tuple[Path, ...]:
+        return (self.states,)
+
+    def moved(self, places: Mapping[Path, Path]) -> Self:
+        return replace(self, start=places[self.start] if self.start else None, states=places[self.states])
 
     def key(self, fold: int | None) -> str:
         return stage_key(self.base_key, fold, read_json(self.start / DONE) if self.start else None)
