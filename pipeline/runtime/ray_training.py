@@ -58,7 +58,8 @@ class RayTrainingMap:
             while waiting or pending:
                 while waiting and len(pending) < workers:
                     training = waiting.pop(0)
-                    pending[train.remote(common, training)] = training
+                    named = train.options(name=f"{task.label}, {training.name}")
+                    pending[named.remote(common, training)] = training
                 (done, *_), _ = ray.wait(list(pending))
                 trained: _Trained = ray.get(done)
                 training = pending.pop(done)

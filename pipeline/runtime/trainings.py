@@ -59,6 +59,11 @@ class Training:
     key: str
     """Of the task, for this fold."""
 
+    @property
+    def name(self) -> str:
+        """What it is called beside the task's other trainings."""
+        return "all items" if self.fold is None else f"without fold {self.fold}"
+
     def run(self, task: FoldTask[Item, Any, Any], cut: FoldedItems[Item], place: Path) -> None:
         """Train a model, and save it or its results in a folder, the marker last.
 

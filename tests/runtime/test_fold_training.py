@@ -5,16 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -22,106 +21,21 @@ from hypothesis import strategies as st
 
 from pipeline.errors import ArtifactError, DataError, PipelineError
 from pipeline.runtime import trainings
-from pipeline.runtime.fold_task import FoldTask
 from pipeline.runtime.fold_training import train_folds
 from pipeline.runtime.parallel import map_chunks
 from pipeline.runtime.trainings import DONE, FOLDS, MODEL, is_done, mark_done
+from tests.support.counting import ITEMS, LOG, OF_ITEMS, TEACHING, Bench, CountingTask, Learnt
 from tests.support.paths import ROOT
 from tests.support.processes import is_running
 
-ITEMS = ["青", "禾", "云", "杉", "", "银", "杏", "松"]
-TEACHING = [item for item in ITEMS if item]
-OF_ITEMS = [0, 1, 2, 0, 1, 2, 0, 1]
-LOG = "log.txt"
 WAIT_S = 60
+ALL = ["0", "1", "2", "None"]
 everywhere = pytest.mark.parametrize("workers", [1, 2])
-
-
-@dataclass
-class Learnt:
-    """What a model was trained on, and by which draw."""
-
-    items: list[str]
-    draw: float
-
-    def save(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "learnt.json").write_text(json.dumps([self.items, self.draw], ensure_ascii=False))
-
-
-@dataclass(frozen=True)
-class CountingTask(FoldTask[str, Learnt, tuple[str, int, float]]):
-    """Its models answer each item with it, the number of items they learnt from, and a number drawn in training."""
-
-    stage: ClassVar[str] = "counting"
-    results_file: ClassVar[str] = "counts.json.gz"
-
-    option: int = 0
-    fails_at: int | None = None
-    dies_at: int | None = None
-    waits_from: int | None = None
-
-    def key(self, fold: int | None) -> str:
-        return f"{self.option}/{fold}"
-
-    def select(self, items: list[str]) -> list[str]:
-        if not any(items):
-            raise DataError("nothing to count")
-        return [item for item in items if item]
-
-    def fit(self, items: list[str], fold: int | None) -> Learnt:
-        assert self.log is not None
-        with self.log.open("a") as file:
-            file.write(f"{fold}\n")
-        if self.waits_from is not None and (fold is None or fold >= self.waits_from):
-            (self.log.parent / f"{os.getpid()}.pid").touch()
-            time.sleep(600)
-        if fold == self.dies_at is not None:
-            os._exit(1)
-        if fold == self.fails_at is not None:
-            raise ArtifactError(f"fold {fold} cannot be learnt", hint="take another")
-        return Learnt(items, random.Random(f"{self.option}/{fold}").random())
-
-    def predict(self, model: Learnt, items: list[str]) -> list[Any]:
-        return [(item, len(model.items), model.draw) for item in items]
-
-    def read(self, value: Any) -> tuple[str, int, float]:
-        item, count, draw = value
-        return str(item), int(count), float(draw)
-
-
-@dataclass
-class Bench:
-    """A folder of a stage, and what was trained in it."""
-
-    folder: Path
-
-    def __post_init__(self) -> None:
-        self.task = CountingTask(7, "", self.folder / LOG)
-
-    def train(self, workers: int = 1, **options: Any) -> list[tuple[str, int, float]]:
-        task = replace(self.task, **options)
-        return train_folds(task, ITEMS, OF_ITEMS, folder=self.folder, workers=workers)
-
-    def trained(self) -> list[str]:
-        """Return the folds trained since this was last asked; processes note them in any order."""
-        log = self.folder / LOG
-        found = sorted(log.read_text().split()) if log.exists() else []
-        log.unlink(missing_ok=True)
-        return found
-
-    @property
-    def contents(self) -> dict[str, bytes]:
-        files = (path for path in self.folder.rglob("*") if path.is_file() and path.name != LOG)
-        return {str(path.relative_to(self.folder)): path.read_bytes() for path in files}
 
 
 @pytest.fixture
 def bench(tmp_path: Path) -> Bench:
     return Bench(tmp_path)
-
-
-ALL = ["0", "1", "2", "None"]
 
 
 def test_items_are_answered_in_order_by_models_that_did_not_see_their_fold(bench: Bench) -> None:
@@ -212,8 +126,8 @@ def test_a_process_that_dies_is_one_line(bench: Bench) -> None:
 
 def test_ctrl_c_ends_every_training_and_keeps_what_was_saved(bench: Bench) -> None:
     code = (
-        "from pathlib import Path; from tests.runtime import test_fold_training as t\n"
-        f"t.Bench(Path({str(bench.folder)!r})).train(workers=2, waits_from=1)\n"
+        "from pathlib import Path; from tests.support.counting import Bench\n"
+        f"Bench(Path({str(bench.folder)!r})).train(workers=2, waits_from=1)\n"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code],
