@@ -35,6 +35,12 @@ class CarriedFiles:
         kept = [path for path in found if not any(path.is_relative_to(other) for other in without)]
         return cls({path.relative_to(place).as_posix(): np.fromfile(path, dtype=np.uint8) for path in kept})
 
+    def changed_from(self, before: Self) -> Self:
+        """Return the files that were not there before, or had another content."""
+        known = before.files
+        kept = (name for name, content in self.files.items() if name not in known or _differ(content, known[name]))
+        return type(self)({name: self.files[name] for name in kept})
+
     def unpack(self, place: Path, *, last: str = "") -> None:
         """Write the files, each whole or not at all; those that are there already with this content are left alone.
 
@@ -51,3 +57,7 @@ class CarriedFiles:
                 is_there = path.is_file() and path.read_bytes() == content
             if not is_there:
                 atomic_write_bytes(path, content)
+
+
+def _differ(content: NDArray[np.uint8], other: NDArray[np.uint8]) -> bool:
+    return len(content) != len(other) or bool((content != other).any())

@@ -18,15 +18,9 @@ from pipeline.runtime.ray_engine import ADDRESS, started_ray
 from pipeline.runtime.ray_training import RayTrainingMap
 from tests.support.command_line import Cli, TinyRun
 from tests.support.counting import LOG, Bench, CountingTask, Learnt
-from tests.support.on_ray import PROGRAM_PATH, needs_ray
-from tests.support.paths import ROOT
+from tests.support.on_ray import ELSEWHERE, PROGRAM_PATH, needs_ray
 
-WAIT_S = 60
-TRAINED_ELSEWHERE = (
-    "import sys; from pipeline.runtime.trainings import Training; from pipeline.cli.main import main\n"
-    "Training.run = None\n"  # in this process; those of Ray import their own
-    "sys.exit(main(sys.argv[1:]))"
-)
+WAIT_S = 300
 
 
 class TwoNodes:
@@ -35,7 +29,7 @@ class TwoNodes:
     def __init__(self) -> None:
         from ray.cluster_utils import Cluster
 
-        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
+        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
         self._other = self._cluster.add_node(num_cpus=1)
         self.address: str = self._cluster.address
 
@@ -55,9 +49,8 @@ class TwoNodes:
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[TwoNodes]:
-    paths = os.pathsep.join([str(ROOT), *PROGRAM_PATH.values()])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", paths)
+        patch.setenv("PYTHONPATH", PROGRAM_PATH["PYTHONPATH"])
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         nodes = TwoNodes()
         patch.setenv(ADDRESS, nodes.address)
@@ -106,14 +99,15 @@ def test_trainings_of_a_lost_node_are_begun_anew_on_another(nodes: TwoNodes, tmp
     assert {path.name.partition(".")[0] for path in here.glob("*.*")} == {"0", "1", "2", "None"}
 
 
-def run_of(cli: Cli, folder: Path, data: Path, engine: str) -> tuple[str, ...]:
-    options = ("workers=2", "rerank.n_estimators=1500", "sentiment.members=[tfidf,ian]")
+def training(data: Path, engine: str) -> tuple[str, ...]:
+    """Return the arguments of a training whose trees take some time."""
+    options = ("workers=2", "rerank.n_estimators=800", "sentiment.members=[tfidf,ian]")
     settings = [part for option in options for part in ("--set", option)]
     return ("train", "--preset", "tiny", "--train", str(data), *settings, "--engine", engine, "--run", engine)
 
 
 def finish(process: subprocess.Popen[bytes]) -> str:
-    out, err = process.communicate(timeout=2 * WAIT_S)
+    out, err = process.communicate(timeout=WAIT_S)
     assert process.returncode == 0, err.decode()
     return out.decode()
 
@@ -122,12 +116,9 @@ def finish(process: subprocess.Popen[bytes]) -> str:
 def test_a_run_trained_and_used_on_a_cluster_is_that_of_one_machine(
     nodes: TwoNodes, cli: Cli, tiny_data: Path, tmp_path: Path
 ) -> None:
-    env = {"PYTHONPATH": os.environ["PYTHONPATH"]}
-    done = cli.run(*run_of(cli, tmp_path, tiny_data / "train.jsonl", "local"), cwd=tmp_path, env=env)
+    done = cli.run(*training(tiny_data / "train.jsonl", "local"), cwd=tmp_path, env=PROGRAM_PATH)
     assert done.code == 0, done.err
-    trained = cli.start(
-        *run_of(cli, tmp_path, tiny_data / "train.jsonl", "ray"), cwd=tmp_path, env=env, code=TRAINED_ELSEWHERE
-    )
+    trained = cli.start(*training(tiny_data / "train.jsonl", "ray"), cwd=tmp_path, env=PROGRAM_PATH, code=ELSEWHERE)
     rerank = tmp_path / "models/ray/rerank"
     try:
         wait_for(lambda: trained.poll() is not None or list(rerank.glob("folds/*/done.json")))
@@ -152,9 +143,8 @@ def test_a_run_trained_and_used_on_a_cluster_is_that_of_one_machine(
             target = ("--output", f"file://{tmp_path}/answers", "--join", upload)
         done = cli.run(
             *("predict", "--run", engine, "--input", source, *target, "--workers", 2, "--engine", engine),
-            *(cwd := tmp_path, env)[:0],
-            cwd=cwd,
-            env=env,
+            cwd=tmp_path,
+            env=PROGRAM_PATH,
         )
         assert done.code == 0, done.err
         answers[engine] = upload.read_bytes()

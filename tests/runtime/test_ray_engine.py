@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from pipeline.artifacts import open_run
+from pipeline.cli.engine import Engine, maps_of
 from pipeline.data.read import iter_articles
 from pipeline.errors import ArtifactError, ConfigError
+from pipeline.runtime.parallel import map_chunks
 from pipeline.runtime.ray_engine import ADDRESS, enter_folder, ray_chunk_map
+from pipeline.runtime.trainings import train_here
 from pipeline.schema import Article
 from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream
 from tests.support.command_line import Cli, TinyRun
-from tests.support.on_ray import PROGRAM_PATH, needs_ray, ray_actors
+from tests.support.on_ray import ELSEWHERE, PROGRAM_PATH, needs_ray, ray_actors
 
 
 @pytest.fixture(autouse=True)
@@ -70,7 +73,7 @@ def test_train_writes_the_run_of_the_local_engine(cli: Cli, tiny_data: Path, tmp
         "--set",
         "workers=2",
         "--set",
-        "sentiment.members=[tfidf]",
+        "sentiment.members=[tfidf,ian]",
         "--set",
         "relevance.name=soft_align",
         "--set",
@@ -80,7 +83,8 @@ def test_train_writes_the_run_of_the_local_engine(cli: Cli, tiny_data: Path, tmp
     runs = {}
     for engine in ("local", "ray"):
         names = ("--run", engine, "--engine", engine)
-        done = cli.run("train", "--preset", "tiny", *data, *options, *names, cwd=tmp_path, env=PROGRAM_PATH)
+        code = ELSEWHERE if engine == "ray" else None
+        done = cli.run("train", "--preset", "tiny", *data, *options, *names, cwd=tmp_path, env=PROGRAM_PATH, code=code)
         assert (done.code, done.out) == (0, f"models/{engine}\n"), done.err
         runs[engine] = TinyRun(tmp_path, engine)
     configs = [(run.path / "config.yaml").read_bytes() for run in runs.values()]
@@ -122,6 +126,17 @@ def test_ray_is_missing(cli: Cli, folder: Path, tiny_data: Path, command: tuple[
     assert (done.code, done.out) == (2, "")
     assert done.message == "--engine ray: Ray is not installed"
     assert not (folder / "models/new").exists()
+
+
+def test_processes_of_a_launcher_do_not_train_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pipeline.runtime.processes.n_processes", lambda: 2)
+    with (
+        pytest.raises(ConfigError, match="--engine ray: a launcher's processes train together"),
+        maps_of(Engine.RAY, 2),
+    ):
+        pass
+    with maps_of(Engine.LOCAL, 2) as maps:
+        assert maps == (map_chunks, train_here)
 
 
 def test_missing_ray_is_told_by_the_map(monkeypatch: pytest.MonkeyPatch) -> None:
