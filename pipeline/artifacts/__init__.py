@@ -23,7 +23,7 @@ from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.own_files import open_locked, open_own
 from pipeline.artifacts.packed import GZIP_MAGIC, BoundedGzip, unpack_file
 from pipeline.artifacts.run_folder import RunFolder
-from pipeline.artifacts.runs import newest_run, newest_unfinished, open_run
+from pipeline.artifacts.runs import fetch_run, newest_run, newest_unfinished, open_run
 from pipeline.artifacts.spreadsheet import plain_cell, safe_cell
 from pipeline.artifacts.stages import StageTimer, stage_key
 from pipeline.artifacts.stored import AnyFile, StoredFile, StoredFolder, find_files, is_pattern, open_any
@@ -44,6 +44,7 @@ __all__ = [
     "atomic_write_json",
     "atomic_write_text",
     "atomic_writer",
+    "fetch_run",
     "find_files",
     "git_state",
     "inputs_kept",

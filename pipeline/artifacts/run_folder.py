@@ -97,6 +97,11 @@ class RunFolder:
         return self.path / "report" / "index.html"
 
     @property
+    def not_needed(self) -> tuple[Path, ...]:
+        """What of the run is not read to predict."""
+        return tuple(self.path / name for name in UNHASHED if name != MANIFEST)
+
+    @property
     def preset(self) -> str:
         """The set of options that the finished run began with, ``UNKNOWN`` where its manifest names none."""
         return str(self.read_manifest().get("preset") or UNKNOWN)
@@ -148,15 +153,25 @@ class RunFolder:
         run = cls(path)
         if not path.is_dir():
             raise ArtifactError(f"{path}: no such run folder", hint=TRAIN_HINT)
-        for relative, expected in run.read_manifest()["files"].items():
-            if Path(relative).is_absolute() or ".." in Path(relative).parts:
-                raise ArtifactError(f"{run.manifest}: names {relative!r}, which lies outside the run")
+        for relative, expected in run.checksums().items():
             file = path / relative
             if not file.is_file():
                 raise ArtifactError(f"{file}: missing from the run")
             if sha256_file(file) != expected:
                 raise ArtifactError(f"{file}: changed since the run was saved (its SHA-256 differs)")
         return run
+
+    def checksums(self) -> dict[str, str]:
+        """Return the checksum that each file of the run has by the manifest.
+
+        Raises:
+            ArtifactError: see ``read_manifest``; or a file lies outside the run.
+        """
+        found: dict[str, str] = self.read_manifest()["files"]
+        for relative in found:
+            if Path(relative).is_absolute() or ".." in Path(relative).parts:
+                raise ArtifactError(f"{self.manifest}: names {relative!r}, which lies outside the run")
+        return found
 
     def read_manifest(self) -> dict[str, Any]:
         """Return the manifest.

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from pipeline.artifacts.files import read_json
+from pipeline.artifacts.files import atomic_write_bytes, read_json
 from pipeline.artifacts.naming import validate_run_name
 from pipeline.artifacts.run_folder import MANIFEST, TRAIN_HINT, RunFolder
+from pipeline.artifacts.stored import StoredFile, StoredFolder
 from pipeline.errors import ArtifactError
 
 logger = logging.getLogger(__name__)
@@ -42,6 +43,35 @@ def open_run(models_dir: Path, name: str | None = None) -> RunFolder:
     """
     run = newest_run(models_dir) if name is None else RunFolder(models_dir / validate_run_name(name))
     return RunFolder.load(run.path)
+
+
+def fetch_run(uri: str, into: Path) -> RunFolder:
+    """Copy the run at a URI into a folder of this machine, and load and check it.
+
+    Args:
+        uri: of the run's folder; its last part is the run's name.
+        into: gets a folder of that name.
+
+    Raises:
+        ConfigError: the URI is none that a file system takes, or its last part no name of a run.
+        ArtifactError: there is no finished run, or one that is not as it was saved.
+    """
+    source = StoredFolder.at(uri)
+    run = RunFolder(into / validate_run_name(source.name.rpartition("/")[2]))
+    _fetch(source.file(MANIFEST), run.manifest)
+    for relative in run.checksums():
+        _fetch(source.file(relative), run.path / relative)
+    return RunFolder.load(run.path)
+
+
+def _fetch(source: StoredFile, target: Path) -> None:
+    try:
+        with source.open() as file:
+            content = file.read()
+    except OSError as error:
+        reason = "no such file" if isinstance(error, FileNotFoundError) else str(error).splitlines()[0]
+        raise ArtifactError(f"{source}: cannot be read ({reason})") from error
+    atomic_write_bytes(target, content)
 
 
 def newest_unfinished(models_dir: Path) -> RunFolder:

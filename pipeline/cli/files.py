@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 import sysconfig
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 from pipeline.cli.program import SCRIPT
@@ -62,6 +65,22 @@ def chosen_run(name: str | None) -> RunFolder:
     if name is not None and not (path := MODELS / validate_run_name(name)).is_dir() and (there := _newest_runs()):
         raise ArtifactError(f"{path}: no such run folder", hint=f"the newest runs there: {', '.join(there)}")
     return open_run(MODELS, name)
+
+
+def readable_run(name: str | None) -> RunFolder:
+    """Open a run as ``chosen_run`` does, or the one at a URI: that is copied to this machine, until this process ends.
+
+    Raises:
+        ConfigError: the name or URI cannot be that of a run.
+        ArtifactError: there is no such run, or it is unfinished or not as saved.
+    """
+    if name is None or "://" not in name:
+        return chosen_run(name)
+    from pipeline.artifacts import fetch_run
+
+    folder = Path(mkdtemp(prefix="run-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return fetch_run(name, folder)
 
 
 def _newest_runs() -> list[str]:

@@ -12,8 +12,8 @@ import typer
 
 from pipeline import __version__
 from pipeline.cli.engine import Engine, EngineName, chunk_map_of
-from pipeline.cli.files import SUBMISSIONS, chosen_run, default_input, distinct_outputs
-from pipeline.cli.options import CsvBom, Limit, RunName, SkipBadRows, Workers
+from pipeline.cli.files import SUBMISSIONS, default_input, distinct_outputs, readable_run
+from pipeline.cli.options import CsvBom, Limit, SkipBadRows, Workers
 from pipeline.cli.row_options import reads_rows
 from pipeline.cli.say import say
 from pipeline.errors import ConfigError, DataError
@@ -31,7 +31,10 @@ logger = logging.getLogger("pipeline.cli")
 
 @reads_rows
 def predict(
-    run: RunName = None,
+    run: Annotated[
+        str | None,
+        typer.Option("--run", help="Run under models/, or the URI of one elsewhere (s3://, file://).", metavar="NAME"),
+    ] = None,
     inputs: Annotated[
         list[str] | None,
         typer.Option("--input", help="Articles to answer; with --engine ray also many parts.", metavar="FILE"),
@@ -74,7 +77,8 @@ def predict(
 
     With --engine ray --input may also be a folder, a pattern such as 'day-*/*.jsonl', a URI (s3://, gs://, hdfs://), or
     be given several times. Each part is answered into a JSON-lines file of the same name below the folder or URI
-    --output; --join makes the upload file of one file that holds all parts.
+    --output; --join makes the upload file of one file that holds all parts. The workers of a cluster (RAY_ADDRESS) get
+    the run from this process.
 
     Example: python run.py predict --run first --engine ray --input articles/ --output answers/ --join first.txt
     """
@@ -150,7 +154,7 @@ def write_predictions(
     read = iter_articles(source, labelled=False, policy=policy, report=report, reading=reading)
     articles: Iterator[Article] = islice(read, limit)
     total = min(count_rows(source), limit or sys.maxsize)
-    run = chosen_run(name)
+    run = readable_run(name)
     articles = SeenRows(SeenTexts.load(run.path), source, rows="articles").watch(articles, article_key)
     target = output or SUBMISSIONS / f"{run.name}.txt"
     table = target.parent / f"{target.stem}.csv"
@@ -231,7 +235,7 @@ def _predict_parts(
         raise ConfigError(
             "--format, --encoding and --columns: parts are read as they are", hint=f"{CONVERT} --to articles"
         )
-    run = chosen_run(name)
+    run = readable_run(name)
     origin = Origin(run.name, sha256_file(run.manifest), " ".join(inputs))
     if join:  # found now, not after hours
         table = join.parent / f"{join.stem}.csv"

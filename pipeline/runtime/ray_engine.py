@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from contextlib import contextmanager, suppress
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 from pipeline.errors import ConfigError, PipelineError
+from pipeline.runtime.folder_load import FolderLoad
 from pipeline.runtime.parallel import CHUNKS_AHEAD, Item, Result, chunked
 
 MAX_RESTARTS = 3
@@ -28,7 +29,7 @@ class RayWorker:
 
     @cached_property
     def _resource(self) -> Any:
-        enter_folder(self._folder)
+        enter_if_there(self._folder)
         return self._load()
 
     def run(self, work: Callable[[Any, list[Item]], Sequence[Result]], chunk: list[Item]) -> Sequence[Result]:
@@ -66,6 +67,7 @@ class RayChunkMap:
         """
         ray = self._ray
         actor = ray.remote(num_cpus=1, max_restarts=MAX_RESTARTS, max_task_retries=MAX_RESTARTS)(RayWorker)
+        load = lend(ray, load)
         pool = [actor.remote(Path.cwd(), load) for _ in range(workers)]
         pending: deque[Any] = deque()
         try:
@@ -80,6 +82,26 @@ class RayChunkMap:
         finally:
             for worker in pool:  # the next map needs their processors
                 ray.kill(worker)
+
+
+def lend(ray: Any, load: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a load for the workers of Ray: those of a cluster read a ``FolderLoad`` from Ray's store.
+
+    Each of them unpacks the folder in a temporary one, which is gone once the resource is loaded.
+
+    Args:
+        ray: the package, started.
+        load: builds a worker's resource.
+    """
+    if isinstance(load, FolderLoad) and ADDRESS in os.environ:
+        return partial(_load_stored, load, ray.put(load.pack()))
+    return load
+
+
+def _load_stored(load: FolderLoad[Any], stored: Any) -> Any:
+    import ray
+
+    return load.load_packed(ray.get(stored))
 
 
 def plain_error(ray: Any, error: Exception) -> Exception:
@@ -102,7 +124,7 @@ def plain_error(ray: Any, error: Exception) -> Exception:
 def started_ray(workers: int, *, for_data: bool = False) -> Iterator[Any]:
     """Start Ray here with one processor per worker, or join the cluster of RAY_ADDRESS; leave it in the end.
 
-    On a cluster the program and the working folder must lie at the same paths on every machine.
+    On a cluster the program must be importable on every machine.
 
     Args:
         workers: processors, where Ray is started here.
@@ -141,22 +163,10 @@ def ray_chunk_map(workers: int) -> Iterator[RayChunkMap]:
         yield RayChunkMap(ray)
 
 
-def enter_folder(folder: Path) -> None:
+def enter_if_there(folder: Path) -> None:
     """Let relative paths mean in this process what they mean in the one that was started by hand.
 
-    Raises:
-        ConfigError: this machine has no such folder.
+    A machine of a cluster may lack the folder. There relative paths begin where its Ray was started.
     """
-    try:
+    with suppress(OSError):
         os.chdir(folder)
-    except OSError as error:
-        raise ConfigError(
-            f"{folder}: not on the machine of a Ray worker",
-            hint="start the program in a folder that all machines share",
-        ) from error
-
-
-def enter_if_there(folder: Path) -> None:
-    """Do as ``enter_folder`` where this machine has the folder; else relative paths begin where its Ray was started."""
-    if folder.is_dir():
-        enter_folder(folder)

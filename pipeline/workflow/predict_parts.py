@@ -25,12 +25,12 @@ from pipeline.config import EncoderEngine
 from pipeline.data.read import BadRowPolicy, ReadReport, iter_articles, iter_json_objects
 from pipeline.errors import ArtifactError, ConfigError, DataError, PipelineError
 from pipeline.runtime.parallel import chunked
-from pipeline.runtime.ray_engine import enter_folder
+from pipeline.runtime.ray_engine import enter_if_there, lend
 from pipeline.schema import Article
 from pipeline.submission import SubmissionWriter, chosen_of, details_line, read_details
 from pipeline.version import VERSION
 from pipeline.workflow.predict import Predictor
-from pipeline.workflow.predict_stream import CHUNK_SIZE
+from pipeline.workflow.predict_stream import CHUNK_SIZE, predictor_load
 from pipeline.workflow.traces import Trace
 from pipeline.workflow.unanswered import FailureLog
 
@@ -104,7 +104,8 @@ def predict_parts(request: PartsRequest, ray: Any) -> list[Part]:
     rest = [number for number, part in enumerate(parts) if not part.output.exists()]
     if len(rest) < len(parts):
         logger.info("%s: going on after %d of %d parts", folder.name, len(parts) - len(rest), len(parts))
-    worker = (request.run.path.resolve(), parts, request.policy, request.strict, request.encoder_engine)
+    load = lend(ray, predictor_load(request.run, encoder_engine=request.encoder_engine))
+    worker = (load, parts, request.policy, request.strict)
     with FailureLog() as log, tqdm(total=parts[-1].stop, desc="predict", unit="article", disable=None) as bar:
         bar.update(parts[-1].stop - sum(parts[number].stop - parts[number].start for number in rest))
         try:
@@ -143,19 +144,17 @@ class PartWorker:
     def __init__(
         self,
         folder: Path,
-        run: Path,
+        load: Callable[[], Predictor],
         parts: Sequence[Part],
         policy: BadRowPolicy,
         strict: bool = False,
-        encoder_engine: EncoderEngine | None = None,
     ) -> None:
-        self._folder, self._run, self._parts, self._policy, self._strict = folder, run, parts, policy, strict
-        self._encoder_engine = encoder_engine
+        self._folder, self._load, self._parts, self._policy, self._strict = folder, load, parts, policy, strict
 
     @cached_property
     def _predictor(self) -> Predictor:
-        enter_folder(self._folder)
-        return Predictor.load(self._run, encoder_engine=self._encoder_engine)
+        enter_if_there(self._folder)
+        return self._load()
 
     def __call__(self, batch: dict[str, Any]) -> dict[str, list[Any]]:
         """Answer a part: read it, and write its answers."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from pipeline.artifacts import open_run
+from pipeline.artifacts import CarriedFiles, open_run
 from pipeline.cli.engine import Engine, maps_of
 from pipeline.data.read import iter_articles
 from pipeline.errors import ArtifactError, ConfigError
 from pipeline.runtime.parallel import map_chunks
-from pipeline.runtime.ray_engine import ADDRESS, enter_folder, ray_chunk_map
+from pipeline.runtime.ray_engine import ADDRESS, enter_if_there, lend, ray_chunk_map
 from pipeline.runtime.trainings import train_here
 from pipeline.schema import Article
-from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream
+from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream, predictor_load
 from tests.support.command_line import Cli, TinyRun
 from tests.support.on_ray import ELSEWHERE, PROGRAM_PATH, needs_ray, ray_actors
 
@@ -145,10 +147,45 @@ def test_missing_ray_is_told_by_the_map(monkeypatch: pytest.MonkeyPatch) -> None
         pass
 
 
-def test_a_folder_that_a_machine_lacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_a_machine_lacks_is_not_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "inner").mkdir()
-    enter_folder(tmp_path / "inner")
+    enter_if_there(tmp_path / "inner")
     assert Path.cwd() == tmp_path / "inner"
-    with pytest.raises(ConfigError, match=r"elsewhere: not on the machine of a Ray worker"):
-        enter_folder(tmp_path / "elsewhere")
+    enter_if_there(tmp_path / "elsewhere")
+    assert Path.cwd() == tmp_path / "inner"
+
+
+class Store:
+    """Ray's store, in this process."""
+
+    def put(self, value: CarriedFiles) -> CarriedFiles:
+        return pickle.loads(pickle.dumps(value))
+
+
+@pytest.mark.parametrize("is_cluster", [True, False])
+def test_a_run_is_carried_to_the_workers_of_a_cluster_alone(
+    folder: Path, tiny_data: Path, monkeypatch: pytest.MonkeyPatch, is_cluster: bool
+) -> None:
+    articles = [*iter_articles(tiny_data / "test.jsonl", labelled=False)]
+    run = open_run(folder / "models", "tiny")
+    wanted = list(predict_stream(run, articles, workers=1))
+    if is_cluster:
+        monkeypatch.setenv(ADDRESS, "head:6379")
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(get=lambda stored: stored))
+    load = lend(Store(), predictor_load(run))
+    run.path.rename(folder / "models/away")
+    if not is_cluster:
+        with pytest.raises(ArtifactError, match="models/tiny"):
+            load()
+        return
+    assert load().predict(articles) == wanted  # after the folder that it was loaded from is gone
+
+
+def test_a_run_that_arrives_changed_is_not_used(folder: Path) -> None:
+    load = predictor_load(open_run(folder / "models", "tiny"))
+    files = dict(load.pack().files)
+    assert not any(name.startswith(("oof/", "log.")) for name in files)
+    files["rerank/model/model.txt"] = files["rerank/model/model.txt"][:-1]
+    with pytest.raises(ArtifactError, match=r"tiny/rerank/model/model\.txt: changed since the run was saved"):
+        load.load_packed(CarriedFiles(files))

@@ -12,14 +12,14 @@ from threading import Thread
 
 import pytest
 
-from pipeline.artifacts import StoredFolder, open_run
+from pipeline.artifacts import RunFolder, StoredFolder, open_run
 from pipeline.data.read import BadRowPolicy, iter_articles
 from pipeline.errors import ConfigError, DataError, PipelineError
 from pipeline.runtime.ray_engine import ADDRESS, started_ray
 from pipeline.submission import SubmissionWriter
 from pipeline.workflow import predict_parts as module
 from pipeline.workflow.predict_parts import Part, PartsRequest, PartWorker, join_parts, predict_parts
-from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream
+from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream, predictor_load
 from tests.support.command_line import Cli, Done, TinyRun
 from tests.support.on_ray import PROGRAM_PATH, needs_ray, ray_actors
 
@@ -287,7 +287,7 @@ def test_a_part_that_changes_after_it_was_counted(folder: Path, lines: list[byte
     write_parts(folder, lines, [4])
     parts = predict_parts(request_of(folder), ray=None)
     (folder / "parts/part-00.jsonl").write_bytes(lines[0])
-    worker = PartWorker(folder, folder / "models/tiny", parts, BadRowPolicy.STOP)
+    worker = PartWorker(folder, predictor_load(RunFolder(folder / "models/tiny")), parts, BadRowPolicy.STOP)
     with pytest.raises(DataError, match=r"parts/part-00.jsonl: changed while it was read"):
         worker._answer(0)
 
