@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -151,7 +152,8 @@ def started_ray(workers: int, *, for_data: bool = False) -> Iterator[Any]:
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise ConfigError(f"Ray cannot be started or reached: {error}") from error
     try:
-        yield ray
+        with redirect_stdout(sys.stderr):  # where Ray tells of a lost node; the other is for the command's answer
+            yield ray
     finally:
         ray.shutdown()
 

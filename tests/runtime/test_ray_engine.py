@@ -17,7 +17,7 @@ from pipeline.cli.engine import Engine, maps_of
 from pipeline.data.read import iter_articles
 from pipeline.errors import ArtifactError, ConfigError
 from pipeline.runtime.parallel import map_chunks
-from pipeline.runtime.ray_engine import ADDRESS, enter_if_there, lend, ray_chunk_map
+from pipeline.runtime.ray_engine import ADDRESS, enter_if_there, lend, ray_chunk_map, started_ray
 from pipeline.runtime.trainings import train_here
 from pipeline.schema import Article
 from pipeline.workflow.predict_stream import CHUNK_SIZE, predict_stream, predictor_load
@@ -145,6 +145,15 @@ def test_missing_ray_is_told_by_the_map(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ConfigError, match="Ray is not installed"), ray_chunk_map(2):
         pass
+
+
+def test_what_ray_says_is_not_among_the_answers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(init=lambda **options: None, shutdown=lambda: None))
+    with started_ray(1):
+        sys.stdout.write("a node was lost\n")
+    assert capsys.readouterr() == ("", "a node was lost\n")
 
 
 def test_a_folder_that_a_machine_lacks_is_not_entered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

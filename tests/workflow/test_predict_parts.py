@@ -85,6 +85,17 @@ def test_parts_have_the_bytes_of_one_file(cli: Cli, folder: Path, lines: list[by
     assert not list(first.parent.glob(".*"))
 
 
+def test_a_run_at_a_uri_answers_as_the_run_itself(cli: Cli, folder: Path, lines: list[bytes], tmp_path: Path) -> None:
+    upload, table, _ = answer_one_file(folder, lines)
+    (tmp_path / "empty").mkdir()
+    uri = f"file://{folder}/models/tiny"
+    done = cli.run("predict", "--run", uri, "--input", folder / "one.jsonl", cwd=tmp_path / "empty")
+    assert (done.code, done.out, done.errors) == (0, "submissions/tiny.txt\n", [])
+    found = [(tmp_path / "empty/submissions" / name).read_bytes() for name in ("tiny.txt", "tiny.csv")]
+    assert found == [upload, table]
+    assert not (tmp_path / "empty/models").exists()
+
+
 @needs_ray
 def test_a_malformed_row_is_named_with_its_part(cli: Cli, folder: Path, lines: list[bytes]) -> None:
     _, second = write_parts(folder, lines, [30])
