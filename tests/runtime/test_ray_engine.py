@@ -93,6 +93,8 @@ def test_train_writes_the_run_of_the_local_engine(cli: Cli, tiny_data: Path, tmp
     assert configs[0] == configs[1]
     assert "candidates/pruners.json" in runs["local"].contents
     assert runs["ray"].contents == runs["local"].contents
+    logs = [len((run.path / "log.jsonl").read_bytes().splitlines()) for run in runs.values()]
+    assert logs[0] == logs[1] > 0
     for name in ("rerank", "sentiment"):
         assert (runs["ray"].path / f"oof/{name}.csv").read_bytes() == (
             runs["local"].path / f"oof/{name}.csv"
