@@ -162,7 +162,7 @@ def time_command(run: str, articles: Sequence[Article], n: int, workers: int, fo
         process = subprocess.Popen([*command, "--output", str(folder / "answer.txt")], stdout=log, stderr=log)
         peak = 0
         while True:
-            peak = max(peak, _memory(process.pid))
+            peak = max(peak, memory_of(process.pid))
             done, status, used = os.wait4(process.pid, os.WNOHANG)
             if done:
                 break
@@ -179,7 +179,7 @@ def time_command(run: str, articles: Sequence[Article], n: int, workers: int, fo
     }
 
 
-def _memory(pid: int) -> int:
+def memory_of(pid: int) -> int:
     """Return the resident bytes of a process and of those it started; pages that they share count for each."""
     total = 0
     try:

@@ -84,7 +84,7 @@ def train(
 
         from pipeline.workflow.dry_run import plan_training
 
-        say("\n".join(plan_training(request).lines()))
+        say("\n".join(plan_training(request, calibrated=True).lines()))
         return
     say(str(train_run(given, run, resume=resume, engine=engine).path))
 
@@ -129,7 +129,7 @@ def train_run(given: Given, name: str | None, *, resume: bool = False, engine: E
 def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[TrainRequest, RunFolder]:
     """Return what to train, and the run to train it into; nothing is written."""
     from pipeline.artifacts import RunFolder, new_run_name, newest_unfinished
-    from pipeline.config import DEFAULT_PRESET, load_config
+    from pipeline.config import DEFAULT_PRESET, load_given
 
     preset = given.preset or DEFAULT_PRESET
     command = ["run.py", *sys.argv[1:]]
@@ -137,7 +137,7 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
         name = name or newest_unfinished(MODELS).name
         run = RunFolder.named(MODELS, name, resume=True)
         return replace(_resumed(given, run), command=command), run
-    config = load_config(preset=preset, file=given.config, overrides=given.overrides)
+    config, named = load_given(preset=preset, file=given.config, overrides=given.overrides)
     files = given.files or [default_train()]
     if not given.files:
         logger.info("training file: %s", files[0])
@@ -150,8 +150,10 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
     run = RunFolder.named(MODELS, name, resume=resume)
     request = TrainRequest(files, config, given.dev, given.limit, given.skip_bad_rows, command=command, preset=preset)
     if resume and run.config.is_file() and given.preset is None and given.config is None:
-        begun_with = Begun.load(run).preset if run.request.is_file() else None
-        request = replace(request, config=own_config(run, given.overrides), preset=begun_with)
+        begun = Begun.load(run) if run.request.is_file() else None
+        preset, planned = (begun.preset, begun.planned) if begun else (None, {})
+        request = replace(request, config=own_config(run, given.overrides), preset=preset, planned=planned)
+    request = replace(request, given=named)
     if given.reading:
         request = replace(request, reading=given.reading)
     return request, run
@@ -184,7 +186,14 @@ def _resumed(given: Given, run: RunFolder) -> TrainRequest:
         ", ".join(map(str, [*files, *filter(None, [dev])])),
     )
     return TrainRequest(
-        files, config, dev, begun.limit, begun.skip_bad_rows, preset=begun.preset, reading=begun.how_read
+        files,
+        config,
+        dev,
+        begun.limit,
+        begun.skip_bad_rows,
+        preset=begun.preset,
+        reading=begun.how_read,
+        planned=begun.planned,
     )
 
 

@@ -1,5 +1,7 @@
 """Every option of the pipeline: its type, default, meaning and range."""
 
+from pipeline.config.budget import BudgetConfig
+from pipeline.config.checks import key_options
 from pipeline.config.emotions import HeadConfig, SentimentConfig
 from pipeline.config.load import (
     DEFAULT_PRESET,
@@ -7,7 +9,9 @@ from pipeline.config.load import (
     Config,
     changed_config,
     config_from_dict,
+    flat_options,
     load_config,
+    load_given,
     presets,
 )
 from pipeline.config.ranking import (
@@ -26,6 +30,7 @@ __all__ = [
     "DEFAULT_PRESET",
     "MAX_POSITIONS",
     "PRESET_DIR",
+    "BudgetConfig",
     "CandidateConfig",
     "Config",
     "CrossConfig",
@@ -44,6 +49,9 @@ __all__ = [
     "TrainingConfig",
     "changed_config",
     "config_from_dict",
+    "flat_options",
+    "key_options",
     "load_config",
+    "load_given",
     "presets",
 ]

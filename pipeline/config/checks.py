@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import Field, field, fields, is_dataclass
+from dataclasses import Field, asdict, field, fields, is_dataclass
 from typing import Any, TypeVar, cast, get_type_hints
 
 from pipeline.errors import ConfigError
 
 RANGE = "range"
 """Key of a field's metadata: the lowest and the highest value, both allowed; of a list, those of its items."""
+LATER = "later"
+"""Key of a field's metadata: the option came after runs were trained without it; see ``key_options``."""
 Bounds = tuple[float, float]
 T = TypeVar("T")
 
 
-def option(default: T, *, low: float, high: float) -> T:
-    """Return a dataclass field with a range; a list is copied for each instance."""
-    metadata = {RANGE: (low, high)}
+def option(default: T, *, low: float, high: float, later: bool = False) -> T:
+    """Return a dataclass field with a range; a list is copied for each instance. ``later``: see ``key_options``."""
+    metadata: dict[str, Any] = {RANGE: (low, high), LATER: later}
     if isinstance(default, list):
         return cast(T, field(default_factory=default.copy, metadata=metadata))
     return field(default=default, metadata=metadata)
@@ -31,6 +33,19 @@ def options(config_class: type, prefix: str = "") -> Iterator[tuple[str, Field[A
             yield from options(types[part.name], f"{name}.")
         else:
             yield name, part, part.metadata.get(RANGE)
+
+
+def key_options(config: Any) -> dict[str, Any]:
+    """Return the options of a section for keys of stages and files of models.
+
+    Options that came later are left out while they change nothing, so that older runs keep their keys and bytes.
+    """
+    unused = [part.name for part in fields(config) if part.metadata.get(LATER)]
+    return {
+        name: value
+        for name, value in asdict(config).items()
+        if name not in unused or value != type(config).__dataclass_fields__[name].default
+    }
 
 
 def check_ranges(section: str, config: Any) -> None:

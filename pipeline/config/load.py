@@ -6,15 +6,16 @@ range is a ConfigError.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from pipeline.config.budget import BudgetConfig
 from pipeline.config.checks import check_range, check_ranges, option, options, require
 from pipeline.config.emotions import HeadConfig, SentimentConfig
 from pipeline.config.old_values import renew
@@ -51,6 +52,7 @@ class Config:
     head: HeadConfig = field(default_factory=HeadConfig)
     training: TrainingConfig = field(default_factory=TrainingConfig)
     engine: EngineConfig = field(default_factory=EngineConfig)
+    budget: BudgetConfig = field(default_factory=BudgetConfig)
 
     def __post_init__(self) -> None:
         check_ranges("", self)
@@ -64,13 +66,28 @@ class Config:
         return asdict(self)
 
 
+def flat_options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Return nested options by their full names, as tagger.training.batch_size."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= flat_options(value, f"{prefix}{name}.") if isinstance(value, Mapping) else {f"{prefix}{name}": value}
+    return found
+
+
 def presets() -> tuple[str, ...]:
     """Return the names of the presets that ship with the pipeline."""
     return tuple(sorted(path.stem for path in PRESET_DIR.glob("*.yaml")))
 
 
 def load_config(*, preset: str = DEFAULT_PRESET, file: Path | None = None, overrides: Sequence[str] = ()) -> Config:
-    """Merge defaults, preset, file and ``a.b=value`` overrides into a checked Config.
+    """Merge defaults, preset, file and ``a.b=value`` overrides into a checked Config; see ``load_given``."""
+    return load_given(preset=preset, file=file, overrides=overrides)[0]
+
+
+def load_given(
+    *, preset: str = DEFAULT_PRESET, file: Path | None = None, overrides: Sequence[str] = ()
+) -> tuple[Config, frozenset[str]]:
+    """Merge defaults, preset, file and ``a.b=value`` overrides; name the options that file and overrides give.
 
     Raises:
         ConfigError: an unknown preset, file or key, a wrong type, a value out of range, or one that a resolver would
@@ -78,15 +95,13 @@ def load_config(*, preset: str = DEFAULT_PRESET, file: Path | None = None, overr
     """
     if preset not in presets():
         raise ConfigError(f"unknown preset {preset!r} (have: {', '.join(presets())})")
-    sources = [PRESET_DIR / f"{preset}.yaml"]
-    if file is not None:
-        if not file.exists() or file.is_dir():  # a pipe will do: it is read once
-            raise ConfigError(f"{file}: no such configuration file")
-        sources.append(file)
+    begun = OmegaConf.merge(OmegaConf.structured(Config), read_file(PRESET_DIR / f"{preset}.yaml"))
+    if file is not None and (not file.exists() or file.is_dir()):  # a pipe will do: it is read once
+        raise ConfigError(f"{file}: no such configuration file")
     for item in overrides:
         if "=" not in item:
             raise ConfigError(f"--set {item}: want key=value, as in --set rerank.num_leaves=31")
-    return _merge(OmegaConf.structured(Config), sources, overrides)
+    return _merge(begun, [file] if file is not None else [], overrides)
 
 
 def changed_config(config: Config, overrides: Sequence[str]) -> Config:
@@ -95,7 +110,7 @@ def changed_config(config: Config, overrides: Sequence[str]) -> Config:
     Raises:
         ConfigError: see ``load_config``.
     """
-    return _merge(OmegaConf.structured(config), (), overrides)
+    return _merge(OmegaConf.structured(config), (), overrides)[0]
 
 
 def config_from_dict(values: dict[str, Any]) -> Config:
@@ -113,17 +128,21 @@ def config_from_dict(values: dict[str, Any]) -> Config:
         raise ConfigError(f"{error.full_key}: {_one_line(error)}" if error.full_key else _one_line(error)) from error
 
 
-def _merge(merged: Any, sources: Iterable[Path], overrides: Sequence[str]) -> Config:
-    where = ""
+def _merge(merged: Any, sources: Iterable[Path], overrides: Sequence[str]) -> tuple[Config, frozenset[str]]:
+    where, given = "", set[str]()
     try:
         for path in sources:
             where = f"{path}: "
-            merged = OmegaConf.merge(merged, read_file(path))
+            part = read_file(path)
+            merged = OmegaConf.merge(merged, part)
+            given |= _names(part)
         for item in overrides:
             where = f"--set {item}: "
-            merged = OmegaConf.merge(merged, read_override(item))
+            part = read_override(item)
+            merged = OmegaConf.merge(merged, part)
+            given |= _names(part)
         where = ""
-        return _to_config(merged)
+        return _to_config(merged), frozenset(given)
     except ConfigError as error:
         raise ConfigError(where + error.message, hint=error.hint) from error
     except OmegaConfBaseException as error:
@@ -133,6 +152,11 @@ def _merge(merged: Any, sources: Iterable[Path], overrides: Sequence[str]) -> Co
         raise ConfigError(f"{where}not readable as YAML options: {_one_line(error)}") from error
     except YAMLError as error:
         raise ConfigError(f"{where}not valid YAML: {_one_line(error)}") from error
+
+
+def _names(part: DictConfig | ListConfig) -> set[str]:
+    values = OmegaConf.to_container(part)
+    return set(flat_options(values)) if isinstance(values, dict) else set()  # type: ignore[arg-type]
 
 
 def _to_config(merged: Any) -> Config:

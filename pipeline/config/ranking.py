@@ -51,6 +51,10 @@ class RerankConfig:
     """Wrong candidates of an article that the trees learn from: those that a first, small model ranks best; 0: all."""
     other_negatives: float = option(0.1, low=0.0, high=1.0)
     """Share of the other wrong candidates that they learn from as well, drawn at random."""
+    train_articles: int = option(0, low=0, high=100_000_000, later=True)
+    """Most articles whose candidates the trees of a fold learn from, drawn by ``seed``; 0: all of them."""
+    mining_articles: int = option(0, low=0, high=100_000_000, later=True)
+    """Most of those articles that the first, small model is fitted on, which says what is hard; 0: all of them."""
     n_bags: int = option(2, low=1, high=100)
     """Models of different seeds averaged in each fold."""
     hit_rate_smoothing: float = option(5.0, low=0.0, high=1e6)

@@ -73,6 +73,8 @@ class TaggerConfig:
     train_window_tokens: int = option(128, low=8, high=MAX_WINDOW)
     train_tokens: int = option(256, low=0, high=1_000_000)
     """Tokens read of an article in an epoch: its first window, and others drawn, rather those with mentions; 0 all."""
+    train_articles: int = option(0, low=0, high=100_000_000, later=True)
+    """Most articles that one training learns from, drawn by ``seed`` from those it may see; 0: all of them."""
     predict_chars: int = option(600, low=0, high=100_000_000)
     """Characters of an article that are read in prediction; 0 all."""
     max_span_tokens: int = option(30, low=1, high=200)

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.artifacts import RunFolder, atomic_write_json, read_json, sha256_file
-from pipeline.config import DEFAULT_PRESET, Config, changed_config, load_config
+from pipeline.config import DEFAULT_PRESET, Config, changed_config, flat_options, load_config
 from pipeline.data.reading import Reading
 from pipeline.errors import ArtifactError, ConfigError, DataError
 from pipeline.workflow.run_config import load_run_config
 
 MAY_DIFFER = ("workers",)
 """Options that change nothing about the models."""
+MINUTES = "budget.minutes"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,14 @@ class Begun:
     preset: str | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
     """How the files are read, as ``Reading.to_dict`` gives it."""
+    planned: Mapping[str, Any] = field(default_factory=dict)
+    """What a time to keep to has changed, as ``Plan.to_dict`` gives it; empty where there was none."""
+
+    @property
+    def changed(self) -> Mapping[str, Any]:
+        """Options that the plan has chosen, by their full names."""
+        found: Mapping[str, Any] = self.planned.get("changed", {})
+        return found
 
     @property
     def how_read(self) -> Reading:
@@ -39,7 +48,10 @@ class Begun:
 
     def save(self, run: RunFolder) -> None:
         """Write it to the run folder."""
-        atomic_write_json(run.request, asdict(self))
+        values = asdict(self)
+        if not self.planned:
+            del values["planned"]
+        atomic_write_json(run.request, values)
 
     @classmethod
     def load(cls, run: RunFolder) -> Begun:
@@ -60,6 +72,8 @@ class Begun:
             begun = cls(**{**values, "train": tuple(values["train"]), "sha256": tuple(values["sha256"])})
         except (LookupError, TypeError) as error:
             raise ArtifactError(f"{run.request}: cannot be read ({error})") from error
+        if not isinstance(begun.planned, dict) or not isinstance(begun.changed, dict):
+            raise ArtifactError(f"{run.request}: cannot be read (planned is not a mapping)")
         if not begun.train or not all(isinstance(path, str) for path in begun.train):
             raise ArtifactError(f"{run.request}: names no training file")
         return begun
@@ -95,11 +109,15 @@ def stored_config(
     """
     stored = load_run_config(run.config)
     given = load_config(preset=preset or begun.preset or DEFAULT_PRESET, file=file, overrides=overrides)
-    ours, theirs = _flat(stored.to_dict()), _flat(given.to_dict())
+    ours, theirs = flat_options(stored.to_dict()), flat_options(given.to_dict())
     named = [item.partition("=")[0].strip() for item in overrides]
+    ours[MINUTES] = begun.planned.get("minutes", ours[MINUTES])
+    chosen = {MINUTES, *begun.changed} if begun.planned else set()  # the run's, whatever a preset says
     everything = preset is not None or file is not None
     for key, value in theirs.items():
-        is_given = everything or any(key == name or key.startswith(f"{name}.") for name in named)
+        is_given = everything or _names(key, named)
+        if key in chosen and not _names(key, named):
+            continue
         if is_given and key not in MAY_DIFFER and ours.get(key) != value:
             raise ConfigError(
                 f"{key}={value}: {run.path} was begun with {key}={ours.get(key)}",
@@ -110,6 +128,11 @@ def stored_config(
     return stored
 
 
+def _names(key: str, options: Sequence[str]) -> bool:
+    """Tell whether an option, or the section it stands in, is among those named."""
+    return any(key == name or key.startswith(f"{name}.") for name in options)
+
+
 def own_config(run: RunFolder, overrides: Sequence[str]) -> Config:
     """Return the options of a run that is gone on with, changed by what is given: on other files, or in part.
 
@@ -118,11 +141,3 @@ def own_config(run: RunFolder, overrides: Sequence[str]) -> Config:
         ArtifactError: the run's configuration cannot be read.
     """
     return changed_config(load_run_config(run.config), overrides)
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested options by their full names, as tagger.training.batch_size."""
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        found |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
-    return found

@@ -15,6 +15,7 @@ from pipeline.nn.encoders import encoder_folder, restore_encoder
 from pipeline.nn.encoders.fine_tune import keep_lowest
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import Article
+from pipeline.workflow.budget import Plan, plan
 from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.checks import check_models
 from pipeline.workflow.data_warnings import warn_of_data
@@ -55,6 +56,8 @@ class TrainingPlan:
     emotions: tuple[str, ...]
     """What tells emotions, and how it is chosen."""
     encoders: tuple[EncoderWork, ...]
+    sizes: Plan | None = None
+    """What each stage takes on this machine, where that was tried."""
 
     def lines(self) -> list[str]:
         """Return the plan as lines of text."""
@@ -71,11 +74,16 @@ class TrainingPlan:
             f"about {work.memory_bytes / 2**30:.1f} GiB at a time"
             for work in self.encoders
         ]
-        return [*found, "nothing was trained"]
+        return [*found, *(self.sizes.lines() if self.sizes else []), "nothing was trained"]
 
 
-def plan_training(request: TrainRequest) -> TrainingPlan:
+def plan_training(request: TrainRequest, *, calibrated: bool = False) -> TrainingPlan:
     """Read the data, resolve encoders and members, and estimate the work.
+
+    Args:
+        request: what would be trained.
+        calibrated: whether each stage is tried on a few articles, to tell minutes and memory; sizes that fit
+            ``budget.minutes`` are chosen by that alone.
 
     Raises:
         PipelineError: whatever would stop ``train`` before its first stage: data, options, an encoder not to be had.
@@ -84,14 +92,16 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
     check_models(config)
     read = read_training(list(request.train), policy=request.policy, report=ReadReport(), reading=request.reading)
     articles = as_read(read[: request.limit], config)
-    folds = assign_folds(group_articles(articles), n_folds=config.n_folds, seed=config.seed)
     dev: list[Article] = []
     if request.dev:
         dev += iter_articles(request.dev, labelled=True, policy=request.policy, reading=request.reading)
     warn_of_data(articles, config, as_read(dev, config))
-    sizes = Counter(folds[article.news_id] for article in articles)
     read_others(config.sentiment, articles, simplify=config.text.to_simplified)
-    parts = StageSet.of(config)
+    parts, groups = StageSet.of(config), group_articles(articles)
+    found = plan(config, sorted(articles, key=lambda article: article.news_id), request.given) if calibrated else None
+    config = found.config if found else config
+    folds = assign_folds(groups, n_folds=config.n_folds, seed=config.seed)
+    sizes = Counter(folds[article.news_id] for article in articles)
     wanted = {
         "joint": parts.joint,
         "tagger": parts.tagger,
@@ -109,6 +119,7 @@ def plan_training(request: TrainRequest) -> TrainingPlan:
         stages=tuple(stage for stage, is_wanted in wanted.items() if is_wanted),
         emotions=tuple(_emotion_plan(config, parts)),
         encoders=tuple(_encoder_work(config, parts, articles)),
+        sizes=found,
     )
 
 

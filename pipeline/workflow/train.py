@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from pipeline.artifacts import (
     stage_key,
     write_table,
 )
-from pipeline.config import Config
+from pipeline.config import Config, key_options
 from pipeline.data.folds import assign_folds, group_articles
 from pipeline.data.read import BadRowPolicy, Reading, ReadReport, count_rows, iter_articles, read_training
 from pipeline.data.seen import SeenTexts, article_key
@@ -41,6 +41,7 @@ from pipeline.runtime.trainings import TrainingMap, train_here
 from pipeline.schema import Entity, occurrence_keys
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.begun import Begun
+from pipeline.workflow.budget import within_budget
 from pipeline.workflow.candidate_stage import Spans, build_pairs, build_table, dictionary_path, fit_extractor
 from pipeline.workflow.checks import check_models
 from pipeline.workflow.data_warnings import warn_of_data
@@ -70,6 +71,10 @@ class TrainRequest:
     """Runs whose stages are copied where they rest on the same options and data, instead of being trained again."""
     reading: Reading = field(default_factory=Reading)
     """How the files are read, where that is not recognised."""
+    given: Collection[str] = ()
+    """Full names of options that ``budget.minutes`` leaves as they are."""
+    planned: Mapping[str, Any] = field(default_factory=dict)
+    """What an earlier plan has changed, of a run that is gone on with; see ``Begun.planned``."""
     chunk_map: ChunkMap = map_chunks
     """Runs the work over articles: candidates, features, and the answers to ``dev``."""
     training_map: TrainingMap = train_here
@@ -106,7 +111,6 @@ class _Training:
         articles = as_read(articles, self.config)
         # In the order of their ids: a shuffled file trains the same models.
         self.articles = sorted(articles, key=lambda article: article.news_id)
-        self.folds = assign_folds(group_articles(self.articles), n_folds=self.config.n_folds, seed=self.config.seed)
         # What would stop a later stage is found now, before hours of training.
         dev = iter_articles(request.dev, labelled=True, policy=policy, reading=how) if request.dev else ()
         self.dev = list(dev)
@@ -116,11 +120,15 @@ class _Training:
         relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
         self.relevance = RelevanceStage(relevance, seed=seed, log=log) if relevance.is_on else None
         warn_of_data(self.articles, self.config, as_read(self.dev, self.config))
+        groups = group_articles(self.articles)
+        self.config, self.planned = within_budget(self.config, self.articles, request.given, request.planned)
+        self.folds = assign_folds(groups, n_folds=self.config.n_folds, seed=self.config.seed)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {
             "preset": request.preset,
             "data": {**report.to_dict(), "articles": len(self.articles)},
             "seconds": {},
+            **({"budget": self.planned} if self.planned else {}),
         }
 
     def run_all(self) -> dict[str, Any]:
@@ -130,12 +138,12 @@ class _Training:
         parts = self.parts
         joint_key = self._fit_joint_stage(key) if parts.joint else ""
         if parts.tagger:
-            key = self._stage("tagger", key, asdict(self.config.tagger), work=self._fit_tagger)
+            key = self._stage("tagger", key, key_options(self.config.tagger), work=self._fit_tagger)
         elif parts.joint:
             key = joint_key
         if parts.reranker:
             kept = ["features kept"] if parts.cross else []
-            options = [asdict(part) for part in (self.config.rerank, self.config.relevance)]
+            options = [key_options(part) for part in (self.config.rerank, self.config.relevance)]
             key = self._stage("rerank", key, *options, *kept, work=self._fit_rerank)
         if parts.cross:
             self._stage("cross", key, asdict(self.config.cross), work=self._fit_cross)
@@ -175,6 +183,7 @@ class _Training:
             skip_bad_rows=request.skip_bad_rows,
             preset=request.preset,
             reading=request.reading.to_dict(),
+            planned=self.planned,
         )
 
     def _base_key(self) -> str:
@@ -217,7 +226,7 @@ class _Training:
         # What is done with the tagger's answers does not change it.
         unused = {"ranking": None, "shares_tagger": None}
         options = {**asdict(self.config.joint), **unused, "max_entities": self.config.rerank.max_entities}
-        return self._stage("joint", key, asdict(self.config.tagger), options, work=self._fit_joint)
+        return self._stage("joint", key, key_options(self.config.tagger), options, work=self._fit_joint)
 
     def _fit_joint(self) -> list[Path]:
         folder = self.run.stage("joint")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Self
 
 from pipeline.artifacts import atomic_write_json, read_json
-from pipeline.config import TaggerConfig, TrainingConfig
+from pipeline.config import TaggerConfig, TrainingConfig, key_options
 from pipeline.errors import ArtifactError, ConfigError
 from pipeline.text.spans import TagScheme
 
@@ -41,7 +41,7 @@ class TaggerSettings:
 
     def save(self, folder: Path) -> None:
         """Write them into the folder of a tagger."""
-        values = {"config": asdict(self.config), "labels": list(self.labels), "label_weight": self.label_weight}
+        values = {"config": key_options(self.config), "labels": list(self.labels), "label_weight": self.label_weight}
         atomic_write_json(folder / FILE, {**values, **({"words": True} if self.words else {})})
 
     @classmethod

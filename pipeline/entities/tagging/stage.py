@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from pipeline.artifacts import read_json, sha256_file, stage_key
-from pipeline.config import Config, TaggerConfig
+from pipeline.config import Config, TaggerConfig, key_options
 from pipeline.entities.taggers.converted import load_converted
 from pipeline.entities.taggers.reader import TaggerReader
 from pipeline.entities.tagging.spans import article_text
@@ -84,7 +85,7 @@ class TaggerStage(FoldStage[LabelledText, TaggerReader, list[ScoredSpan]]):
             raise DataError("no training article names one of its core entities: there is nothing to learn to tag")
         logger.info("tagger: %d of %d articles name none of their core entities", len(texts) - n_marked, len(texts))
         options, seed = self.config.tagger, self.config.seed
-        facts = (asdict(options), self.labels, self.label_weight, seed, digest_of([list(texts)]), list(folds))
+        facts = (key_options(options), self.labels, self.label_weight, seed, digest_of([list(texts)]), list(folds))
         start = self._pretrain(folder / PRETRAINED)
         states = folder / STATES
         converts = openvino_engine.may_convert(self.config.engine.encoder)
@@ -125,7 +126,7 @@ class TaggerStage(FoldStage[LabelledText, TaggerReader, list[ScoredSpan]]):
         files = [Path(file) for file in options.ner_files]
         if missing := [file for file in files if not file.is_file()]:
             raise DataError(f"{missing[0]}: no such file (tagger.ner_files)")
-        key = stage_key(asdict(options), self.config.seed, [sha256_file(file) for file in files])
+        key = stage_key(key_options(options), self.config.seed, [sha256_file(file) for file in files])
         if not is_done(folder, key):
             from pipeline.data.formats.entity_rows import read_ner_rows
             from pipeline.entities.taggers.model import TaggerModel
@@ -172,7 +173,8 @@ class _TaggerTask(FoldTask[LabelledText, "TaggerModel", list[ScoredSpan]]):
         return stage_key(self.base_key, fold, read_json(self.start / DONE) if self.start else None)
 
     def select(self, items: list[LabelledText]) -> list[LabelledText]:
-        return [text for text in items if text.spans]
+        marked = [text for text in items if text.spans]
+        return drawn(marked, self.config.train_articles, seed=self.seed) if self.config.train_articles else marked
 
     def fit(self, items: list[LabelledText], fold: int | None) -> TaggerModel:
         from pipeline.entities.taggers.model import TaggerModel
@@ -210,6 +212,21 @@ def out_of_fold_spans(folder: Path, folds: Sequence[int]) -> list[list[ScoredSpa
         ArtifactError: the spans of a fold are missing or damaged.
     """
     return read_results(folder, folds, file=SPANS, read=_spans)
+
+
+def drawn(texts: list[LabelledText], n: int, *, seed: int) -> list[LabelledText]:
+    """Return ``n`` of the texts, or all where there are no more, in their order.
+
+    What is drawn depends on the texts and the seed alone. Of more texts the same ones are drawn first: folds learn
+    from the same articles as far as they may, and what frozen layers say of them is computed once.
+    """
+
+    def chance(index: int) -> bytes:
+        content = f"{seed}/{texts[index].text}".encode("utf-8", "surrogatepass")
+        return hashlib.blake2b(content, digest_size=16).digest()
+
+    first = sorted(range(len(texts)), key=lambda index: (chance(index), index))[:n]
+    return [texts[index] for index in sorted(first)]
 
 
 def _spans(value: Any) -> list[ScoredSpan]:
