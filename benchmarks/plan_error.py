@@ -3,15 +3,21 @@
 python -m benchmarks.plan_error --train articles.jsonl --preset fast
 python -m benchmarks.plan_error --train articles.jsonl --preset paper --limit 200 --set workers=1
 
-CPU seconds are those of all processes: on a busy machine they can be compared, and seconds of the clock cannot.
+CPU seconds are those of all processes. On a busy machine seconds of the clock cannot be compared, and even CPU seconds grow:
+a small fixed piece of work is timed all the while, and the last column divides by how much slower it was in the
+stage than in the calibration.
 """
 
 from __future__ import annotations
 
 import argparse
 import logging
+import math
 import os
 import resource
+import statistics
+import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -29,7 +35,19 @@ from pipeline.workflow.train import TrainRequest, train
 
 STAGE_DONE = "stage %s: %.0f s"
 """What the training logs when a stage is done, before its values are filled in."""
-COLUMNS = ("stage", "of", "estimated", "measured", "estimated / measured")
+COLUMNS = ("stage", "of", "estimated", "measured", "estimated / measured", "at the same speed")
+PROBE = """
+import sys, time
+import numpy as np
+values = np.random.default_rng(0).random(400_000)
+while True:
+    started = time.process_time()
+    np.sort(values)
+    sum(number * number for number in range(200_000))
+    print(time.process_time() - started, flush=True)
+    time.sleep(1.0)
+"""
+"""A process of its own: sorting in memory and plain Python."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +57,41 @@ class Measured:
     seconds: float
     cpu_seconds: float
     memory_bytes: float
+    probe_seconds: float
+    """CPU seconds of a fixed piece of work meanwhile."""
+
+
+class Probe:
+    """Times a fixed piece of work again and again, to tell how fast the machine is just now."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen([sys.executable, "-c", PROBE], stdout=subprocess.PIPE, text=True)
+        self._times: list[float] = []
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def mean(self) -> float:
+        """Return the mean since it was asked last; not-a-number where there was no time for it."""
+        times, self._times = self._times, []
+        return statistics.fmean(times) if times else math.nan
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.kill()
+        self._process.wait()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._times.append(float(line))
 
 
 class StageWatch(logging.Handler):
     """Reads the clocks whenever a training says that a stage is done."""
 
-    def __init__(self) -> None:
+    def __init__(self, probe: Probe) -> None:
         super().__init__()
         self.found: dict[str, Measured] = {}
+        self._probe = probe
         self._peak, self._ended = 0, threading.Event()
         self._sampler = threading.Thread(target=self._sample, daemon=True)
         self._before = (time.perf_counter(), _cpu_seconds())
@@ -67,7 +112,7 @@ class StageWatch(logging.Handler):
             return
         now = (time.perf_counter(), _cpu_seconds())
         wall, cpu = (after - before for after, before in zip(now, self._before, strict=True))
-        self.found[str(record.args[0])] = Measured(wall, cpu, self._peak)
+        self.found[str(record.args[0])] = Measured(wall, cpu, self._peak, self._probe.mean())
         self._before, self._peak = now, 0
 
     def _sample(self) -> None:
@@ -81,8 +126,16 @@ def _cpu_seconds() -> float:
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-def compare(estimates: Sequence[StageEstimate], measured: dict[str, Measured]) -> list[tuple[Any, ...]]:
-    """Return a row for each stage and quantity: estimated, measured, and how many times too much was estimated."""
+def compare(
+    estimates: Sequence[StageEstimate], measured: dict[str, Measured], probe_seconds: float
+) -> list[tuple[Any, ...]]:
+    """Return a row for each stage and quantity: estimated, measured, and how many times too much was estimated.
+
+    Args:
+        estimates: of the stages.
+        measured: by the name of the stage.
+        probe_seconds: of the fixed piece of work during the calibration.
+    """
     rows: list[tuple[Any, ...]] = []
     for stage in estimates:
         real = measured[stage.stage]
@@ -91,7 +144,9 @@ def compare(estimates: Sequence[StageEstimate], measured: dict[str, Measured]) -
             ("wall s", stage.seconds, real.seconds),
             ("peak GB", stage.memory_bytes / 1e9, real.memory_bytes / 1e9),
         ):
-            rows.append((stage.stage, of, round(ours, 2), round(theirs, 2), round(ours / max(theirs, 1e-9), 2)))
+            ratio, slower = ours / max(theirs, 1e-9), real.probe_seconds / probe_seconds
+            same = round(ratio * slower, 2) if of == "CPU s" else ""
+            rows.append((stage.stage, of, round(ours, 2), round(theirs, 2), round(ratio, 2), same))
     return rows
 
 
@@ -106,13 +161,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     config, given = load_given(preset=options.preset, overrides=options.overrides)
     request = TrainRequest([options.train], config, limit=options.limit, given=given)
+    probe = Probe()
     found = plan_training(request, calibrated=True)
+    calibrated_at = probe.mean()
     plan = found.sizes
     if plan is None:
         raise SystemExit("nothing was estimated")
     print("\n".join(found.lines()), flush=True)
 
-    watch, logger = StageWatch(), logging.getLogger("pipeline.workflow.train")
+    watch, logger = StageWatch(probe), logging.getLogger("pipeline.workflow.train")
     logger.addHandler(watch)
     with tempfile.TemporaryDirectory() as folder:
         watch.start()
@@ -122,9 +179,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             )
         finally:
             watch.stop()
+            probe.stop()
             logger.removeHandler(watch)
     print(" | ".join(COLUMNS))
-    for row in compare(plan.stages, watch.found):
+    for row in compare(plan.stages, watch.found, calibrated_at):
         print(" | ".join(map(str, row)))
 
 

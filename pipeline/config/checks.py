@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 def option(default: T, *, low: float, high: float, later: bool = False) -> T:
     """Return a dataclass field with a range; a list is copied for each instance. ``later``: see ``key_options``."""
-    metadata: dict[str, Any] = {RANGE: (low, high), LATER: later}
+    metadata: dict[str, Any] = {RANGE: (low, high), **({LATER: True} if later else {})}
     if isinstance(default, list):
         return cast(T, field(default_factory=default.copy, metadata=metadata))
     return field(default=default, metadata=metadata)

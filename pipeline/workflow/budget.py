@@ -110,11 +110,21 @@ class Plan:
             yield f"  {stage.stage}: {_time(stage.seconds)}, {_memory(stage.memory_bytes)}{told}"
         most = max(stage.memory_bytes for stage in self.stages)
         yield f"  all: {_time(self.seconds)}, {_memory(most)} at the most in all processes"
-        parts_of = StageSet.of(self.config)
-        if unknown := [
-            name for name, is_on in (("relevance", self.config.relevance.is_on), ("cross", parts_of.cross)) if is_on
-        ]:
+        if unknown := self._unknown():
             yield f"  not estimated: {', '.join(unknown)}"
+
+    def _unknown(self) -> list[str]:
+        """Name the stages that are trained and have no estimate."""
+        parts, known = StageSet.of(self.config), {stage.stage for stage in self.stages}
+        trained = {
+            "joint": parts.joint,
+            "tagger": parts.tagger,
+            "relevance": self.config.relevance.is_on,
+            "rerank": parts.reranker,
+            "cross": parts.cross,
+            "sentiment": parts.sentiment,
+        }
+        return [name for name, is_trained in trained.items() if is_trained and name not in known]
 
 
 @dataclass(frozen=True)
@@ -210,8 +220,10 @@ def within_budget(
         planned: note of an earlier plan, in a run that is gone on with.
     """
     minutes = config.budget.minutes
-    if minutes == planned.get("minutes", 0.0):
-        return with_options(config, {MINUTES: 0.0}) if minutes else config, planned
+    if not minutes:
+        return config, planned
+    if minutes == planned.get("minutes"):
+        return with_options(config, {MINUTES: 0.0}), planned
     found = plan(config, articles, fixed)
     for line in found.lines():
         logger.info("%s", line)

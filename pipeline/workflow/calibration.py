@@ -26,6 +26,7 @@ from pipeline.entities.features import FeatureTable
 from pipeline.entities.rerank.choose import tune_rule
 from pipeline.entities.rerank.trees import BoostedTrees
 from pipeline.entities.tagging import gold_text
+from pipeline.errors import DataError, PipelineError
 from pipeline.nn import openvino_engine
 from pipeline.registry import HEADS
 from pipeline.runtime.parallel import map_chunks
@@ -89,9 +90,9 @@ def calibrate(config: Config, articles: Sequence[Article], *, variants: Sequence
             strict=True,
         )
     )
-    members: dict[str, MemberCosts] = found.pop(MEMBERS, {})
-    tagger, rerank = found.pop(TAGGER, None), found.pop(RERANK, None)
-    return Costs(tagger, rerank, {**found, **members}, time.perf_counter() - started, len(sample))
+    tagger, rerank, linear = (found.pop(part, None) for part in (TAGGER, RERANK, MEMBERS))
+    members = {name: cost for name, cost in found.items() if cost is not None} | (linear or {})
+    return Costs(tagger, rerank, members, time.perf_counter() - started, len(sample))
 
 
 def _same(trial: _Trial) -> _Trial:
@@ -99,7 +100,14 @@ def _same(trial: _Trial) -> _Trial:
 
 
 def _run(trial: _Trial, parts: list[str]) -> list[Any]:
-    return [trial.costs_of(part) for part in parts]
+    found = []
+    for part in parts:
+        try:
+            found.append(trial.costs_of(part))
+        except (PipelineError, ValueError) as error:  # a few articles may lack what all of them have
+            logger.warning("calibration: %s is not estimated: %s", part, " ".join(str(error).split()))
+            found.append(None)
+    return found
 
 
 def _seconds(work: Callable[[], object], *, on_gpu: bool = False) -> float:
@@ -243,7 +251,8 @@ class _Trial:
         return gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
 
     def _linear(self) -> dict[str, MemberCosts]:
-        examples = self._targets()
+        if not (examples := self._targets()):
+            raise DataError("the articles that were drawn have no entity")
         found: dict[str, MemberCosts] = {}
         for name in (name for name in self.config.sentiment.members if name in LINEAR):
             member = self._member(name)

@@ -98,9 +98,11 @@ def plan_training(request: TrainRequest, *, calibrated: bool = False) -> Trainin
     warn_of_data(articles, config, as_read(dev, config))
     read_others(config.sentiment, articles, simplify=config.text.to_simplified)
     parts, groups = StageSet.of(config), group_articles(articles)
-    found = plan(config, sorted(articles, key=lambda article: article.news_id), request.given) if calibrated else None
-    config = found.config if found else config
     folds = assign_folds(groups, n_folds=config.n_folds, seed=config.seed)
+    found = plan(config, sorted(articles, key=lambda article: article.news_id), request.given) if calibrated else None
+    if found:
+        config = found.config
+        folds = assign_folds(groups, n_folds=config.n_folds, seed=config.seed)
     sizes = Counter(folds[article.news_id] for article in articles)
     wanted = {
         "joint": parts.joint,

@@ -117,12 +117,13 @@ class _Training:
         self.dictionary = dictionary_path(self.config.candidates)
         self.others = read_others(self.config.sentiment, self.articles, simplify=self.config.text.to_simplified)
         self.parts = StageSet.of(self.config)
-        relevance, seed, log = self.config.relevance, self.config.seed, run.log_jsonl
-        self.relevance = RelevanceStage(relevance, seed=seed, log=log) if relevance.is_on else None
+        relevance, log = self.config.relevance, run.log_jsonl
+        self.relevance = RelevanceStage(relevance, seed=self.config.seed, log=log) if relevance.is_on else None
         warn_of_data(self.articles, self.config, as_read(self.dev, self.config))
-        groups = group_articles(self.articles)
+        groups, seed = group_articles(self.articles), self.config.seed
+        assign_folds(groups, n_folds=self.config.n_folds, seed=seed)  # too few articles are told before any is tried
         self.config, self.planned = within_budget(self.config, self.articles, request.given, request.planned)
-        self.folds = assign_folds(groups, n_folds=self.config.n_folds, seed=self.config.seed)
+        self.folds = assign_folds(groups, n_folds=self.config.n_folds, seed=seed)
         self.data = [DataFile.of(path, rows=count_rows(path)) for path in request.train]
         self.figures: dict[str, Any] = {
             "preset": request.preset,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
-from pipeline.config import Config, RerankConfig, TrainingConfig, config_from_dict, load_config
+from pipeline.config import Config, RerankConfig, TrainingConfig, config_from_dict, key_options, load_config
 from pipeline.config.checks import RANGE, Bounds, check_ranges, option, options
 from pipeline.errors import ConfigError
 
@@ -140,6 +140,19 @@ class Small:
     share: float = option(0.5, low=0.0, high=1.0)
     sizes: list[int] = option([1, 2], low=1, high=9)  # noqa: RUF009
     name: str = "a"
+
+
+@dataclass
+class Grown:
+    old: int = option(3, low=0, high=9)
+    new: int = option(0, low=0, high=9, later=True)
+    inner: Small = field(default_factory=Small)
+
+
+def test_an_option_that_came_later_is_in_no_key_until_it_is_used() -> None:
+    inner = asdict(Small())
+    assert key_options(Grown()) == {"old": 3, "inner": inner}
+    assert key_options(Grown(new=2)) == {"old": 3, "new": 2, "inner": inner}
 
 
 def test_a_ranged_field_is_a_plain_field_for_dataclasses_and_omegaconf() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,9 @@ import pytest
 from pipeline.config import load_config
 from pipeline.data.read import iter_articles
 from pipeline.errors import ArtifactError, ConfigError
+from pipeline.workflow import budget
 from pipeline.workflow.dry_run import plan_training
+from pipeline.workflow.estimates import Costs, RerankCosts
 from pipeline.workflow.train import TrainRequest
 from tests.support.command_line import Cli
 from tests.support.tiny_encoder import tiny_network, write_tiny_encoder
@@ -93,5 +96,23 @@ def test_dry_run_prints_the_plan_and_leaves_nothing(cli: Cli, tiny_data: Path, t
     train_file = tiny_data / "train.jsonl"
     done = cli.run("train", "--preset", "tiny", "--train", train_file, "--dry-run", cwd=tmp_path)
     assert done.code == 0, done.err
-    assert done.out.splitlines() == plan_training(request(tiny_data)).lines()
+    *plan, last = plan_training(request(tiny_data)).lines()
+    *lines, told = done.out.splitlines()
+    assert (lines[: len(plan)], told) == (plan, last)
+    assert [line.split(":")[0].strip() for line in lines[len(plan) + 1 :]] == ["rerank", "sentiment", "all"]
+    assert all(re.search(r": \d+ s, \d+\.\d GB", line) for line in lines[len(plan) + 1 :])
     assert not list(tmp_path.iterdir())
+
+
+def test_a_plan_within_a_budget_tells_the_folds_and_sizes_it_would_train(
+    tiny_data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rerank = RerankCosts(
+        *[1.0] * 5, n_gold=1.0, n_features=9, bin_row=1.0, tree=1.0, tree_row=1.0, mine=1, score=1, rule=1
+    )
+    monkeypatch.setattr(budget, "calibrate", lambda *_, **__: Costs(rerank=rerank))
+    monkeypatch.setattr(budget, "ENOUGH_FOR_THREE", 10)
+    plan = plan_training(request(tiny_data, "n_folds=4", "budget.minutes=1"), calibrated=True)
+    assert len(plan.fold_sizes) == 3
+    assert any(line.startswith("budget of 1 min: n_folds 4 -> 3: ") for line in plan.lines())
+    assert "  not estimated: sentiment" in plan.lines()

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import Config, TaggerConfig, TrainingConfig
+from pipeline.entities.taggers.settings import TaggerSettings
 from pipeline.entities.tagging import (
     COLUMNS,
     TaggerStage,
@@ -24,6 +25,7 @@ from pipeline.entities.tagging import (
     tagger_columns,
     tagger_keys,
 )
+from pipeline.entities.tagging.stage import drawn
 from pipeline.errors import ArtifactError, DataError
 from pipeline.schema import Article, Emotion, Entity
 from pipeline.text import Document
@@ -250,6 +252,37 @@ class TestStage:
         assert len(stage.oof_) == 19
         with pytest.raises(DataError, match="nothing to learn"):
             TaggerStage(once).fit([LabelledText("好")], [0], folder=tmp_path)
+
+
+class TestFewerArticles:
+    def test_so_many_are_learnt_from_and_all_are_scored(
+        self, config: Config, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        training = replace(config.tagger.training, max_epochs=1)
+        few = replace(config, tagger=replace(config.tagger, train_articles=5, training=training))
+        with caplog.at_level("INFO"):
+            stage = TaggerStage(few).fit(TEXTS, FOLDS, folder=tmp_path)
+        learnt = [message for message in caplog.messages if "trained on" in message]
+        assert [message.split(" texts")[0] for message in learnt] == ["tagger bert: trained on 5"] * 4
+        assert len(stage.oof_) == len(TEXTS)
+
+    def test_what_is_drawn_depends_on_texts_and_seed_alone(self) -> None:
+        five, again = drawn(TEXTS, 5, seed=7), drawn(TEXTS[::-1], 5, seed=7)
+        assert five == again[::-1] == [text for text in TEXTS if text in five]
+        assert five != drawn(TEXTS, 5, seed=8)
+        assert drawn(TEXTS, 99, seed=7) == TEXTS
+
+    def test_more_hold_the_fewer_and_folds_share_what_they_may(self) -> None:
+        assert all(text in drawn(TEXTS, 6, seed=7) for text in drawn(TEXTS, 5, seed=7))
+        rest = [text for text, fold in zip(TEXTS, FOLDS, strict=True) if fold != 1]
+        shared = [text for text in drawn(TEXTS, 5, seed=7) if text in rest]
+        assert all(text in drawn(rest, 5, seed=7) for text in shared)
+
+    def test_the_option_is_in_no_file_or_key_until_it_is_used(self, tmp_path: Path) -> None:
+        for n, is_there in ((0, False), (5, True)):
+            TaggerSettings(TaggerConfig(train_articles=n)).save(tmp_path)
+            assert ("train_articles" in (tmp_path / "tagger.json").read_text()) is is_there
+            assert TaggerSettings.load(tmp_path).config.train_articles == n
 
 
 def test_out_of_fold_spans_are_read_back_without_a_training(tmp_path: Path) -> None:
