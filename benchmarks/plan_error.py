@@ -3,8 +3,8 @@
 python -m benchmarks.plan_error --train articles.jsonl --preset fast
 python -m benchmarks.plan_error --train articles.jsonl --preset paper --limit 200 --set workers=1
 
-CPU seconds are those of all processes. On a busy machine seconds of the clock cannot be compared, and even CPU seconds grow:
-a small fixed piece of work is timed all the while, and the last column divides by how much slower it was in the
+CPU seconds are those of all processes. On a busy machine seconds of the clock cannot be compared, and even CPU seconds
+grow: a small fixed piece of work is timed all the while, and the last column allows for how much slower it was in the
 stage than in the calibration.
 """
 

@@ -48,7 +48,7 @@ def train(
     run: RunName = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run, with its own files and options.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what would be trained, from how much, in how much memory.")
+        bool, typer.Option("--dry-run", help="Say what would be trained, in how many minutes and how much memory.")
     ] = False,
     engine: EngineName = Engine.LOCAL,
     limit: Limit = None,
@@ -64,6 +64,9 @@ def train(
     Emotions: --set sentiment.members=[ian,af_lstm] names the models that are trained and measured (tfidf, tfidf_words,
     tfidf_nb, any head); --set sentiment.choose=ian+af_lstm those that answer. By default that is what is best
     out-of-fold. majority, the baseline, is measured too, and answers only if it is named. --dry-run says which.
+
+    --set budget.minutes=90 lets the training choose how much it learns from, so that it fits the time, and say so; what
+    is given with --set or --config stays. --dry-run tells the choice, with minutes and memory of each stage.
 
     With --engine ray candidates and features are found, and the models trained, on Ray.
 
