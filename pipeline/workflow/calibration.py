@@ -1,6 +1,7 @@
 """A short trial of a training on a few of its articles: what a unit of each stage's work costs on this machine.
 
-All of it runs through the code of the training itself, in processes of their own, several at a time as in the training.
+All of it runs through the code of the training itself and, unless there are few articles, in processes of its own,
+several at a time as in the training.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from pipeline.runtime.processes import side_by_side
 from pipeline.schema import Article, Target
 from pipeline.text import Document, default_segmenter
 from pipeline.text.spans import LabelledText, ScoredSpan
-from pipeline.workflow.candidate_stage import build_table, fit_extractor
+from pipeline.workflow.candidate_stage import ALONE, build_table, fit_extractor
 from pipeline.workflow.estimates import Costs, DataSizes, LearningCost, MemberCosts, RerankCosts, TaggerCosts
 from pipeline.workflow.modes import StageSet
 
@@ -83,13 +84,9 @@ def calibrate(config: Config, articles: Sequence[Article], *, variants: Sequence
         tried += [MEMBERS] if any(name in LINEAR for name in config.sentiment.members) else []
     logger.info("calibration: %s, on up to %d articles", ", ".join(tried) or "nothing", len(sample))
     trial = _Trial(config, tuple(sample), len(articles), tuple(variants))
-    found = dict(
-        zip(
-            tried,
-            map_chunks(_run, tried, load=partial(_same, trial), workers=side_by_side(config.workers), chunk_size=1),
-            strict=True,
-        )
-    )
+    workers = side_by_side(config.workers) if len(articles) >= ALONE else 1
+    costs = map_chunks(_run, tried, load=partial(_same, trial), workers=workers, chunk_size=1)
+    found = dict(zip(tried, costs, strict=True))
     tagger, rerank, linear = (found.pop(part, None) for part in (TAGGER, RERANK, MEMBERS))
     members = {name: cost for name, cost in found.items() if cost is not None} | (linear or {})
     return Costs(tagger, rerank, members, time.perf_counter() - started, len(sample))

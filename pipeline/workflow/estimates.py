@@ -282,6 +282,7 @@ def _rerank_stage(config: Config, sizes: DataSizes, costs: RerankCosts, cores: i
         seconds=candidates + trees,
         cpu_seconds=candidates_cpu + START_S * (describing + fitting) + work.cpu + costs.rule * n,
         memory_bytes=_base_bytes(sizes)
+        + WORKER_BYTES  # the program reads the dictionary as well, and keeps what it has taken
         + max(describing * WORKER_BYTES, fitting * (TREES_BYTES + rows * costs.n_features)),
         parts=(("candidates and features", candidates), ("trees", trees)),
     )

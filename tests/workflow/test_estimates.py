@@ -15,6 +15,7 @@ from pipeline.workflow.estimates import (
     START_S,
     TEXT_FACTOR,
     TREES_BYTES,
+    WORKER_BYTES,
     Costs,
     DataSizes,
     LearningCost,
@@ -116,9 +117,9 @@ class TestRerank:
     def test_memory_of_trees_is_a_byte_for_each_feature_of_a_row(self) -> None:
         many = DataSizes((1,) * 200_000, 0, 0)
         found = stage(config(), Costs(rerank=RERANK), many)
-        assert found.memory_bytes == pytest.approx(MAIN_BYTES + 2 * (TREES_BYTES + 200_000 * 100 * 50))
+        assert found.memory_bytes == pytest.approx(MAIN_BYTES + WORKER_BYTES + 2 * (TREES_BYTES + 200_000 * 100 * 50))
         fewer = stage(config("rerank.mining_articles=100000"), Costs(rerank=RERANK), many)
-        assert fewer.memory_bytes == pytest.approx(MAIN_BYTES + 2 * (TREES_BYTES + 100_000 * 100 * 50))
+        assert fewer.memory_bytes == pytest.approx(MAIN_BYTES + WORKER_BYTES + 2 * (TREES_BYTES + 100_000 * 100 * 50))
 
     def test_parts_are_named_and_add_up(self) -> None:
         found = stage(config(), Costs(rerank=replace(RERANK, article=1.0, tree=1.0)))
