@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.speed import SAMPLE_S, memory_of
+from benchmarks.memory import SAMPLE_S, memory_of
 from pipeline.artifacts import RunFolder
 from pipeline.config import load_given, presets
 from pipeline.workflow.dry_run import plan_training
@@ -67,7 +67,8 @@ class Probe:
     def __init__(self) -> None:
         self._process = subprocess.Popen([sys.executable, "-c", PROBE], stdout=subprocess.PIPE, text=True)
         self._times: list[float] = []
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def mean(self) -> float:
         """Return the mean since it was asked last; not-a-number where there was no time for it."""
@@ -78,11 +79,13 @@ class Probe:
         """End it."""
         self._process.kill()
         self._process.wait()
+        self._reader.join()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:
-            self._times.append(float(line))
+        with self._process.stdout as lines:
+            for line in lines:
+                self._times.append(float(line))
 
 
 class StageWatch(logging.Handler):

@@ -28,8 +28,8 @@ from typing import Any
 import jieba
 import jieba.analyse
 import numpy as np
-import psutil
 
+from benchmarks.memory import SAMPLE_S, memory_of
 from benchmarks.naive import naive_candidates, naive_features
 from benchmarks.peers import by_turns, of_jieba, ours, print_table
 from pipeline.artifacts import atomic_write_json, open_run
@@ -43,9 +43,6 @@ from pipeline.workflow.entity_finder import Ranking
 from pipeline.workflow.predict import Predictor
 from pipeline.workflow.predict_stream import CHUNK_SIZE
 from pipeline.workflow.traces import Heard
-
-SAMPLE_S = 0.2
-"""Between two looks at the memory of a command."""
 
 _SENTENCE = re.compile(r"[^。！？!?\n]*[。！？!?\n]*")
 _DIGIT = re.compile(r"\d")
@@ -177,18 +174,6 @@ def time_command(run: str, articles: Sequence[Article], n: int, workers: int, fo
         "peak_mb": round(peak / 2**20),
         "load_before": round(load, 1),
     }
-
-
-def memory_of(pid: int) -> int:
-    """Return the resident bytes of a process and of those it started; pages that they share count for each."""
-    total = 0
-    try:
-        process = psutil.Process(pid)
-        for one in (process, *process.children(recursive=True)):
-            total += one.memory_info().rss
-    except psutil.NoSuchProcess:
-        pass  # it has just ended
-    return total
 
 
 def compare_with_naive(run: Path, articles: Sequence[Article], n: int) -> list[dict[str, Any]]:

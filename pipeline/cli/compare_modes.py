@@ -72,6 +72,9 @@ def modes(
     else:
         requests = []
         base = load_config(preset=preset, file=config, overrides=overrides or [])
+        if base.budget.minutes:
+            hint = "give sizes, as n_folds=3 or tagger.train_articles=2000; train --dry-run tells those of a time"
+            raise ConfigError("budget.minutes: modes are compared on the same folds and sizes", hint=hint)
         for seed in range(base.seed, base.seed + seeds):
             for mode in names.split(","):
                 options = config_from_dict({**base.to_dict(), "mode": mode, "seed": seed})

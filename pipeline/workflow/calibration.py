@@ -153,8 +153,10 @@ class _Trial:
             once = replace(tagger, training=replace(tagger.training, max_epochs=1))
             return TaggerModel(once, seed=self.config.seed, converts=converts)
 
+        fitted: list[TaggerModel] = []
+
         def fit(tagger: TaggerConfig, on: Sequence[LabelledText], states: Path | None = None) -> float:
-            return _seconds(lambda: model(tagger).fit(on, states=states), on_gpu=gpu)
+            return _seconds(lambda: fitted.append(model(tagger).fit(on, states=states)), on_gpu=gpu)
 
         fit(options, few)  # imports, and what torch prepares when it runs first
         least = fit(options, few)
@@ -169,14 +171,14 @@ class _Trial:
                 first, again = fit(tagger, texts, states), fit(tagger, texts, states)
                 cost = LearningCost(_per(again, least, read), _per(first, again, len(texts) * sizes.learnt(tagger)))
             learning[tagger.freeze_layers, tagger.frozen_dropout] = cost
-        fitted = model(options).fit(texts)
-        fitted.predict(few)
-        predicting = _seconds(lambda: fitted.predict(texts), on_gpu=gpu)
+        reader = fitted[-1]
+        reader.predict(few)
+        predicting = _seconds(lambda: reader.predict(texts), on_gpu=gpu)
         return TaggerCosts(
             training=least,
             learning=learning,
             predict=_per(predicting, 0.0, len(texts) * _lengths(texts).tagged(options)),
-            save=_seconds(lambda: fitted.save(folder / "model")),
+            save=_seconds(lambda: reader.save(folder / "model")),
         )
 
     def _rerank(self, folder: Path) -> RerankCosts:

@@ -29,6 +29,14 @@ def test_train_takes_options_and_articles_from_pipes(run_here: Callable[..., Don
     assert "folds: 4 of " in done.out
 
 
+def test_compare_modes_refuses_a_time_by_which_each_mode_would_choose_its_own_folds(
+    run_here: Callable[..., Done], tiny_data: Path
+) -> None:
+    done = run_here("compare", "modes", "--train", tiny_data / "train.jsonl", "--set", "budget.minutes=3")
+    assert (done.code, "modes are compared on the same folds and sizes" in done.message) == (2, True)
+    assert "tagger.train_articles" in done.err
+
+
 def test_compare_modes_takes_options_and_articles_from_pipes(run_here: Callable[..., Done], tiny_data: Path) -> None:
     with piped(b"tagger: {name: lstm}\n") as config, piped((tiny_data / "train.jsonl").read_bytes()) as rows:
         arguments = ("--train", rows, "--config", config, "--preset", "tiny", "--modes", "joint,none")
