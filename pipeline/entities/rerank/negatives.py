@@ -3,8 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
+
+T = TypeVar("T")
+
+
+def drawn(articles: Sequence[T], n: int, *, seed: int) -> list[T]:
+    """Return ``n`` of the articles in their order, drawn by ``seed``; all of them where there are no more, or for 0."""
+    if not 0 < n < len(articles):
+        return list(articles)
+    return [articles[row] for row in sorted(np.random.default_rng(seed).permutation(len(articles))[:n].tolist())]
 
 
 def training_rows(

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 
 from pipeline.artifacts import atomic_write_json, read_json, stage_key
-from pipeline.config import RerankConfig
+from pipeline.config import RerankConfig, key_options
 from pipeline.entities.features import FeatureTable
 from pipeline.entities.features.stored_rows import LABELS, ROWS, StoredRows, map_rows, store_rows
 from pipeline.entities.rerank.calibrate import Calibrator
@@ -79,7 +79,7 @@ class RerankStage(FoldStage[RowRange, BoostedTrees, np.ndarray]):
             store_rows(store, table.matrices, table.labels)
         stops = np.cumsum([len(label) for label in table.labels]).tolist()
         ranges = [RowRange(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
-        options = asdict(self.config) | {"max_entities": None}  # of the number rule
+        options = key_options(self.config) | {"max_entities": None}  # of the number rule
         key = stage_key(options, self.seed, table.names, _digest(store), ranges, list(folds))
         task = _TreesTask(self.seed, key, None, self.config, tuple(table.names), store)
         self.train(task, ranges, folds, folder=folder, workers=workers, training_map=training_map)

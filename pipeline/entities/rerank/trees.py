@@ -11,7 +11,7 @@ import numpy as np
 
 from pipeline.artifacts import atomic_write_json, atomic_write_text, read_json
 from pipeline.config import RerankConfig
-from pipeline.entities.rerank.negatives import training_rows
+from pipeline.entities.rerank.negatives import drawn, training_rows
 from pipeline.entities.rerank.tree_scorer import TreeScorer
 from pipeline.entities.rerank.tree_text import checked_tree_text, feature_names
 from pipeline.errors import ArtifactError
@@ -38,8 +38,9 @@ def clean_matrix(matrix: np.ndarray) -> np.ndarray:
 class BoostedTrees:
     """Gradient-boosted trees, averaged over ``n_bags`` seeds.
 
-    With ``n_hard_negatives`` a small model is fitted first, on all rows; its scores of the same rows decide which
-    negatives the trees learn from. No other article takes part in that, so what is held out stays unseen.
+    With ``n_hard_negatives`` a small model is fitted first, on all rows or those of ``mining_articles``; its scores of
+    all rows decide which negatives the trees learn from. No other article takes part in that, so what is held out stays
+    unseen.
 
     Training is single-threaded: results do not depend on threads, and folds run side by side instead.
     """
@@ -61,6 +62,7 @@ class BoostedTrees:
 
         articles = [(clean_matrix(matrix), label) for matrix, label in zip(matrices, labels, strict=True) if len(label)]
         self.names_ = list(names)
+        articles = drawn(articles, self.config.train_articles, seed=self.seed)
         if self.config.n_hard_negatives:
             articles = self._with_hard_negatives(articles)
         data = self._dataset(articles)
@@ -76,7 +78,8 @@ class BoostedTrees:
         import lightgbm as lgb
 
         options = {**self._parameters(0), "learning_rate": MINING_RATE, "extra_trees": False}
-        miner = lgb.train(options, self._dataset(articles), num_boost_round=MINING_TREES)
+        some = drawn(articles, self.config.mining_articles, seed=self.seed)
+        miner = lgb.train(options, self._dataset(some), num_boost_round=MINING_TREES)
         scores = [
             np.asarray(miner.predict(np.vstack(block), raw_score=True, num_threads=1))
             for block in chunked((matrix for matrix, _ in articles), SCORED_AT_ONCE)

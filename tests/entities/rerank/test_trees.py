@@ -11,6 +11,7 @@ import pytest
 
 from pipeline.config import RerankConfig
 from pipeline.entities.rerank import BoostedTrees
+from pipeline.entities.rerank.negatives import drawn
 from pipeline.entities.rerank.tree_scorer import TreeScorer
 from pipeline.entities.rerank.trees import clean_matrix
 from pipeline.errors import ArtifactError
@@ -98,6 +99,30 @@ def test_a_ranking_objective_gets_each_article_as_a_group(monkeypatch: pytest.Mo
     whole, miners, few = (data.get_group().tolist() for data in given)
     assert whole == miners == [len(label) for label in TRAIN[1]]
     assert few == [int(label.sum()) + min(2, int((label == 0).sum())) for label in TRAIN[1]]
+
+
+@pytest.mark.parametrize("option", ["train_articles", "mining_articles"])
+def test_trees_may_learn_from_some_of_the_articles(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = []
+    train = lightgbm.train
+
+    def noting(options: dict[str, object], data: lightgbm.Dataset, **rest: int) -> lightgbm.Booster:
+        given.append(data)
+        return train(options, data, **rest)
+
+    monkeypatch.setattr(lightgbm, "train", noting)
+    some = config("lambdarank", n_hard_negatives=2, other_negatives=0.0, n_bags=1, **{option: 5})
+    BoostedTrees(some, seed=7).fit(*TRAIN, NAMES)
+    n_articles = len(TRAIN[1])
+    assert n_articles > 5
+    assert [len(data.get_group()) for data in given] == [5, 5 if option == "train_articles" else n_articles]
+
+
+def test_of_more_articles_than_there_are_all_are_drawn() -> None:
+    assert drawn("abc", 0, seed=1) == drawn("abc", 3, seed=1) == drawn("abc", 9, seed=1) == ["a", "b", "c"]
+    several = {tuple(drawn("abcdef", 2, seed=seed)) for seed in range(20)}
+    assert len(several) > 5
+    assert all(list(pair) == sorted(pair) for pair in several)
 
 
 def test_infinities_count_as_missing() -> None:
