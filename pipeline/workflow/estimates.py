@@ -64,7 +64,7 @@ class DataSizes:
         return _learnt(self, tagger.train_window_tokens, tagger.train_tokens, tagger.title_tokens)[0]
 
     def learnable(self, tagger: TaggerConfig) -> float:
-        """Return the mean number of characters in all windows of an article, drawn in an epoch or not."""
+        """Return the mean number of characters in all windows of an article that an epoch may draw."""
         return _learnt(self, tagger.train_window_tokens, tagger.train_tokens, tagger.title_tokens)[1]
 
     def tagged(self, tagger: TaggerConfig) -> float:
@@ -79,7 +79,8 @@ def _learnt(sizes: DataSizes, window: int, budget: int, title: int) -> tuple[flo
     n_windows = -(-lengths // window)
     width = -(-lengths // n_windows)
     drawn = np.minimum(n_windows, np.maximum(1, budget // width)) if budget else n_windows
-    return float((drawn * width + (drawn - 1) * title).mean()), float((lengths + (n_windows - 1) * title).mean())
+    learnable = np.where(drawn > 1, lengths + (n_windows - 1) * title, width)  # one alone is always the first
+    return float((drawn * width + (drawn - 1) * title).mean()), float(learnable.mean())
 
 
 @lru_cache(maxsize=64)

@@ -47,6 +47,7 @@ def test_characters_that_a_tagger_reads_are_counted_as_windows_are_drawn() -> No
     assert SIZES.learnt(replace(tagger, train_tokens=128)) == 100
     assert SIZES.learnt(replace(tagger, train_tokens=0)) == (400 * 100 + 200 * 320) / 600
     assert SIZES.learnable(tagger) == (400 * 100 + 200 * 320) / 600
+    assert SIZES.learnable(replace(tagger, train_tokens=128)) == 100  # the first window of each, and no other
     assert SIZES.tagged(replace(tagger, predict_chars=200)) == (400 * 100 + 200 * 200) / 600
     assert SIZES.tagged(replace(tagger, predict_chars=0)) == (400 * 100 + 200 * 300) / 600
 
@@ -78,8 +79,8 @@ class TestTagger:
         costs = replace(self.COSTS, learning={(0, False): LearningCost(1e-3, 1e-2)})
         options = (*self.OPTIONS, "tagger.frozen_dropout=false")
         more = stage(config(*options), Costs(tagger=costs)), stage(config(*self.OPTIONS), Costs(tagger=self.COSTS))
-        # Not in each of five models and two epochs: all windows hold (40,000 + 200 (300 + 2 titles of 48)) characters.
-        assert more[0].cpu_seconds - more[1].cpu_seconds == pytest.approx(1e-2 * (40_000 + 200 * 396))
+        # Not in each of five models and two epochs: the first windows hold 100 characters each.
+        assert more[0].cpu_seconds - more[1].cpu_seconds == pytest.approx(1e-2 * 600 * 100)
 
     def test_processes_are_no_more_than_cores_and_the_joint_tagger_costs_the_same(self) -> None:
         found = stage(config(*self.OPTIONS), Costs(tagger=self.COSTS), cores=1)
