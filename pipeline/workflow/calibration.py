@@ -23,7 +23,7 @@ from pipeline.emotions.sentiment import gold_targets
 from pipeline.emotions.sentiment.contexts import gold_emotions
 from pipeline.emotions.sentiment.members import LINEAR, Member, build_member
 from pipeline.emotions.sentiment.training import split_dev
-from pipeline.entities.features import FeatureTable
+from pipeline.entities.features import Extractor, FeatureTable
 from pipeline.entities.rerank.choose import tune_rule
 from pipeline.entities.rerank.trees import BoostedTrees
 from pipeline.entities.tagging import gold_text
@@ -43,8 +43,8 @@ logger = logging.getLogger(__name__)
 
 TAGGER_ARTICLES, FEW_TEXTS = 24, 4
 """Articles that a tagger is tried on, and those that tell what a training costs before it has read anything."""
-TABLE_ARTICLES, FEW_ARTICLES = 64, 16
-"""Articles whose candidates are described, and those that tell what is done once."""
+TABLE_ARTICLES = 96
+"""Articles whose candidates are described."""
 MEMBER_ARTICLES, FEW_TARGETS = 240, 32
 """Articles whose entities linear members are tried on; of few examples they keep n-grams that many would not."""
 HEAD_TARGETS, PREDICTED_TARGETS = 64, 100
@@ -83,7 +83,8 @@ def calibrate(config: Config, articles: Sequence[Article], *, variants: Sequence
         tried += [name for name in config.sentiment.members if name in HEADS]
         tried += [MEMBERS] if any(name in LINEAR for name in config.sentiment.members) else []
     logger.info("calibration: %s, on up to %d articles", ", ".join(tried) or "nothing", len(sample))
-    trial = _Trial(config, tuple(sample), len(articles), tuple(variants))
+    mean_length = float(np.mean(sizes_of(articles).lengths)) if articles else 0.0
+    trial = _Trial(config, tuple(sample), len(articles), mean_length, tuple(variants))
     workers = side_by_side(config.workers) if len(articles) >= ALONE else 1
     costs = map_chunks(_run, tried, load=partial(_same, trial), workers=workers, chunk_size=1)
     found = dict(zip(tried, costs, strict=True))
@@ -128,6 +129,8 @@ class _Trial:
     articles: tuple[Article, ...]
     n_articles: int
     """Of the training."""
+    mean_length: float
+    """Characters of an article of the training, in the mean."""
     variants: tuple[TaggerConfig, ...]
 
     def costs_of(self, part: str) -> Any:
@@ -183,7 +186,6 @@ class _Trial:
 
     def _rerank(self, folder: Path) -> RerankCosts:
         articles = self.articles[:TABLE_ARTICLES]
-        few = articles[:FEW_ARTICLES]
         folds = {article.news_id: index % self.config.n_folds for index, article in enumerate(articles)}
         has_tagger = self.config.tagger.name != "none"
         spans = {article.news_id: _as_found(article) for article in articles} if has_tagger else None
@@ -195,15 +197,17 @@ class _Trial:
 
         default_segmenter().cut(articles[0].content)  # loads its words
         preparing = _seconds(lambda: fit_extractor(articles, folds, config, folder, spans=spans))
-        few_seconds, all_seconds = _seconds(lambda: describe(few)), _seconds(lambda: describe(articles))
-        more = len(articles) - len(few)
-        article = _per(all_seconds, few_seconds, more) if more else all_seconds / len(articles)
+        load = _seconds(lambda: Extractor.load(folder))
+        describing = _seconds(lambda: describe(articles))
+        # By characters: a few articles may be longer or shorter than most.
+        read = sum(sizes_of(articles).lengths)
+        article = _per(describing, load, read) * self.mean_length
         table = tables[-1]
         n_rows = sum(map(len, table.labels))
         return RerankCosts(
-            fit=max(preparing - article * len(articles), LEAST),
+            fit=max(preparing - describing, LEAST),
             fit_article=article,  # candidates, what pruning looks at, and names counted: measured within a tenth
-            load=max(all_seconds - article * len(articles), LEAST),
+            load=load,
             article=article,
             n_candidates=n_rows / len(articles),
             n_gold=float(sum(label.sum() for label in table.labels)) / len(articles),
