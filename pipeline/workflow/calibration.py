@@ -10,7 +10,7 @@ import logging
 import random
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,9 @@ import numpy as np
 from pipeline.config import Config, TaggerConfig, TrainingConfig
 from pipeline.emotions.sentiment import gold_targets
 from pipeline.emotions.sentiment.contexts import gold_emotions
-from pipeline.emotions.sentiment.members import LINEAR, Member, build_member
+from pipeline.emotions.sentiment.counted import CountedExamples, Tokens, count_examples
+from pipeline.emotions.sentiment.members import LINEAR, Member, build_linear, build_member
+from pipeline.emotions.sentiment.tfidf import field_jobs
 from pipeline.emotions.sentiment.training import split_dev
 from pipeline.entities.features import Extractor, FeatureTable
 from pipeline.entities.rerank.choose import tune_rule
@@ -47,7 +49,7 @@ TABLE_ARTICLES = 96
 """Articles whose candidates are described."""
 MEMBER_ARTICLES, FEW_TARGETS = 240, 32
 """Articles whose entities linear members are tried on; of few examples they keep n-grams that many would not."""
-HEAD_TARGETS, PREDICTED_TARGETS = 64, 100
+HEAD_TARGETS = 64
 TREE_ROWS = 500_000
 """Rows that trees are tried on: the same ones again and again. Of fewer, all stay in the processor's cache."""
 FEW_TREES, TREES = 5, 20
@@ -140,7 +142,7 @@ class _Trial:
             if part == RERANK:
                 return self._rerank(Path(folder))
             if part == MEMBERS:
-                return self._linear()
+                return self._linear(Path(folder))
             return self._head(part, Path(folder))
 
     def _tagger(self, folder: Path) -> TaggerCosts:
@@ -193,7 +195,7 @@ class _Trial:
         tables: list[FeatureTable] = []
 
         def describe(on: Sequence[Article]) -> None:
-            tables.append(build_table(on, folds, config, folder, spans=spans)[0])
+            tables.append(build_table(on, folds, config, folder, store=folder / f"rows{len(tables)}", spans=spans)[0])
 
         default_segmenter().cut(articles[0].content)  # loads its words
         preparing = _seconds(lambda: fit_extractor(articles, folds, config, folder, spans=spans))
@@ -253,22 +255,33 @@ class _Trial:
         documents = (Document.of(article) for article in self.articles)
         return gold_targets(documents, max_chars=self.config.sentiment.max_context_chars)
 
-    def _linear(self) -> dict[str, MemberCosts]:
+    def _linear(self, folder: Path) -> dict[str, MemberCosts]:
         if not (examples := self._targets()):
             raise DataError("the articles that were drawn have no entity")
+        names = [name for name in self.config.sentiment.members if name in LINEAR]
+        counting = self._counting(examples, {build_linear(name).tokens for name in names}, folder)
+        rows, labels = np.arange(len(examples)), gold_emotions(examples)
         found: dict[str, MemberCosts] = {}
-        for name in (name for name in self.config.sentiment.members if name in LINEAR):
-            member = self._member(name)
-            member.fit(examples[:FEW_TARGETS], gold_emotions(examples[:FEW_TARGETS]))  # imports
-            first, again = (_seconds(partial(member.fit, examples, gold_emotions(examples))) for _ in range(2))
-            n = len(examples)
-            few = examples[:PREDICTED_TARGETS]
-            predict = _seconds(partial(member.predict_proba, few)) / len(few)
-            found[name] = MemberCosts(training=0.0, example=again / n, predict=predict, once=_per(first, again, n))
-        # Members of the same n-grams find them counted here, but not in a training, where each has its own processes.
-        of_characters = [name for name in found if name != "tfidf_words"]
-        once = max((found[name].once for name in of_characters), default=0.0)
-        return found | {name: replace(found[name], once=once) for name in of_characters}
+        for name in names:
+            member = build_linear(name, class_weight_power=self.config.sentiment.class_weight_power)
+            counted = CountedExamples(folder / member.tokens)
+            member.fit_counted(counted, rows[:FEW_TARGETS], labels[:FEW_TARGETS])  # imports
+            fit = _seconds(partial(member.fit_counted, counted, rows, labels))
+            predict = _seconds(partial(member.predict_counted, counted, rows))
+            # The first member of a kind of tokens has them counted, for all of that kind.
+            once = counting.pop(member.tokens, 0.0)
+            found[name] = MemberCosts(
+                training=0.0, example=fit / len(rows), predict=predict / len(rows), once=once / len(rows)
+            )
+        return found
+
+    def _counting(self, examples: Sequence[Target], kinds: Collection[Tokens], folder: Path) -> dict[Tokens, float]:
+        """Count the n-grams of the examples; return the seconds of each kind of tokens."""
+        count_examples(field_jobs(examples[:FEW_TARGETS], sorted(kinds)), folder / "few")  # imports
+        return {
+            kind: _seconds(partial(count_examples, field_jobs(examples, [kind]), folder / kind))
+            for kind in sorted(kinds)
+        }
 
     def _member(self, name: str, *, shared: Path | None = None) -> Member:
         once = {"max_epochs": 1}

@@ -28,10 +28,12 @@ NETWORK_BYTES = 1.2e9
 """A process that trains or runs the packaged encoder, torch included."""
 LINEAR_BYTES = 0.25e9
 """A process that fits a linear member, without the features of its examples."""
-NONZERO_BYTES = 4 + 4
-"""A value of a sparse matrix: float32 and the int32 of its column."""
+NONZERO_BYTES, COUNT_BYTES = 8 + 4, 4 + 4
+"""A value of a sparse matrix: float64 and the int32 of its column; a count on disk, which all processes share."""
+ROW_BYTES = 4
+"""A feature of a row that trees learn from, while LightGBM takes it over."""
 NONZEROS_PER_CHARACTER = 2.2
-"""N-grams of an example that are features, over the characters of its article: 2,080 examples of 863 articles."""
+"""N-grams of a text that are features, over its characters."""
 
 # Seconds before a process does any work, in which others wait: imports, measured on two busy cores.
 START_NETWORK_S = 6.0
@@ -153,7 +155,7 @@ class MemberCosts:
     predict: float
     """For each example."""
     once: float = 0.0
-    """For each example, the first time that it is read: in each process, or (frozen encoders) in all of the run."""
+    """For each example, once in all of the run: n-grams counted, what a frozen encoder says."""
     n_epochs: int = 1
     is_network: bool = False
     keeps_folds: bool = False
@@ -277,14 +279,16 @@ def _rerank_stage(config: Config, sizes: DataSizes, costs: RerankCosts, cores: i
     work = _Folds(fold=_fit_trees(config, costs, each) + held_out, final=_fit_trees(config, costs, every), n_folds=k)
     fitting = _at_a_time(config, cores, k + 1, networks=False)
     trees = START_S + work.wall(fitting) + costs.rule * n
-    rows = costs.n_candidates * (_of(every, rerank.mining_articles) if rerank.n_hard_negatives else every)
+    mined = costs.n_candidates * _of(every, rerank.mining_articles)
+    learnt = every * _kept(config, costs)
+    rows = max(mined, learnt) if rerank.n_hard_negatives else learnt
     return StageEstimate(
         stage="rerank",
         seconds=candidates + trees,
         cpu_seconds=candidates_cpu + START_S * (describing + fitting) + work.cpu + costs.rule * n,
         memory_bytes=_base_bytes(sizes)
         + WORKER_BYTES  # the program reads the dictionary as well, and keeps what it has taken
-        + max(describing * WORKER_BYTES, fitting * (TREES_BYTES + rows * costs.n_features)),
+        + max(describing * WORKER_BYTES, fitting * (TREES_BYTES + (rows + ROW_BYTES * learnt) * costs.n_features)),
         parts=(("candidates and features", candidates), ("trees", trees)),
     )
 
@@ -299,17 +303,25 @@ def _fit_trees(config: Config, costs: RerankCosts, n_articles: float) -> float:
     n_trees, rows = rerank.n_bags * rerank.n_estimators, n_articles * costs.n_candidates
     if not rerank.n_hard_negatives:
         return fitting(rows, n_trees)
-    wrong = costs.n_candidates - costs.n_gold
-    hard = min(rerank.n_hard_negatives, wrong)
-    kept = costs.n_gold + hard + rerank.other_negatives * (wrong - hard)
     mining = fitting(_of(n_articles, rerank.mining_articles) * costs.n_candidates, MINING_TREES)
-    return mining + rows * MINING_TREES * costs.mine + fitting(n_articles * kept, n_trees)
+    return mining + rows * MINING_TREES * costs.mine + fitting(n_articles * _kept(config, costs), n_trees)
+
+
+def _kept(config: Config, costs: RerankCosts) -> float:
+    """Return how many rows of an article the trees learn from."""
+    rerank, wrong = config.rerank, costs.n_candidates - costs.n_gold
+    if not rerank.n_hard_negatives:
+        return costs.n_candidates
+    hard = min(rerank.n_hard_negatives, wrong)
+    return costs.n_gold + hard + rerank.other_negatives * (wrong - hard)
 
 
 def _sentiment_stage(config: Config, sizes: DataSizes, members: Mapping[str, MemberCosts], cores: int) -> StageEstimate:
     e, k = sizes.n_targets, config.n_folds
     cpu, parts, memory = 0.0, [], 0.0
-    nonzeros = e * NONZEROS_PER_CHARACTER * float(sizes.characters.mean())
+    # The text of an article is there once for all its entities, beside the context of each.
+    context = min(config.sentiment.max_context_chars, float(sizes.characters.mean()))
+    nonzeros = NONZEROS_PER_CHARACTER * (float(sizes.characters.sum()) + e * context)
     for name in config.sentiment.members:
         if (cost := members.get(name)) is None:
             continue
@@ -321,12 +333,11 @@ def _sentiment_stage(config: Config, sizes: DataSizes, members: Mapping[str, Mem
             n_folds=k,
         )
         start = START_NETWORK_S if cost.is_network else START_S
-        shared = cost.is_network  # what a frozen encoder says is kept for all processes
         once = cost.once * e
-        parts.append((name, start + work.wall(processes) + (once / processes if shared else once)))
-        cpu += start * processes + work.cpu + (once if shared else once * processes)
-        of_process = NETWORK_BYTES if cost.is_network else LINEAR_BYTES
-        memory = max(memory, processes * of_process + (0.0 if cost.is_network else nonzeros * NONZERO_BYTES))
+        parts.append((name, start + work.wall(processes) + once / processes))
+        cpu += start * processes + work.cpu + once
+        linear = processes * (LINEAR_BYTES + nonzeros * NONZERO_BYTES) + nonzeros * COUNT_BYTES
+        memory = max(memory, processes * NETWORK_BYTES if cost.is_network else linear)
     return StageEstimate(
         stage="sentiment",
         seconds=sum(seconds for _, seconds in parts),
