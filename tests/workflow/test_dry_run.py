@@ -108,7 +108,7 @@ def test_a_plan_within_a_budget_tells_the_folds_and_sizes_it_would_train(
     tiny_data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rerank = RerankCosts(
-        *[1.0] * 5, n_gold=1.0, n_features=9, bin_row=1.0, tree=1.0, tree_row=1.0, mine=1, score=1, rule=1
+        1, 1, 1, 1, 1, n_gold=1.0, n_features=9, bin_row=1.0, tree=1.0, tree_row=1.0, mine=1, score=1, rule=1
     )
     monkeypatch.setattr(budget, "calibrate", lambda *_, **__: Costs(rerank=rerank))
     monkeypatch.setattr(budget, "ENOUGH_FOR_THREE", 10)
