@@ -9,8 +9,12 @@ import pytest
 from pipeline.config import Config, TaggerConfig, load_config
 from pipeline.workflow.candidate_stage import MAX_PRUNER_ARTICLES
 from pipeline.workflow.estimates import (
+    COUNT_BYTES,
     MAIN_BYTES,
     NETWORK_BYTES,
+    NONZERO_BYTES,
+    NONZEROS_PER_CHARACTER,
+    ROW_BYTES,
     START_NETWORK_S,
     START_S,
     TEXT_FACTOR,
@@ -118,9 +122,10 @@ class TestRerank:
     def test_memory_of_trees_is_a_byte_for_each_feature_of_a_row(self) -> None:
         many = DataSizes((1,) * 200_000, 0, 0)
         found = stage(config(), Costs(rerank=RERANK), many)
-        assert found.memory_bytes == pytest.approx(MAIN_BYTES + WORKER_BYTES + 2 * (TREES_BYTES + 200_000 * 100 * 50))
+        base, learnt = MAIN_BYTES + WORKER_BYTES, ROW_BYTES * 200_000 * 29.8 * 50
+        assert found.memory_bytes == pytest.approx(base + 2 * (TREES_BYTES + 200_000 * 100 * 50 + learnt))
         fewer = stage(config("rerank.mining_articles=100000"), Costs(rerank=RERANK), many)
-        assert fewer.memory_bytes == pytest.approx(MAIN_BYTES + WORKER_BYTES + 2 * (TREES_BYTES + 100_000 * 100 * 50))
+        assert fewer.memory_bytes == pytest.approx(base + 2 * (TREES_BYTES + 100_000 * 100 * 50 + learnt))
 
     def test_parts_are_named_and_add_up(self) -> None:
         found = stage(config(), Costs(rerank=replace(RERANK, article=1.0, tree=1.0)))
@@ -129,10 +134,10 @@ class TestRerank:
 
 
 class TestSentiment:
-    def test_a_linear_member_counts_in_each_process_and_is_fitted_once_more(self) -> None:
+    def test_a_linear_member_is_counted_once_and_fitted_once_more(self) -> None:
         cost = MemberCosts(training=1.0, example=0.01, predict=0.02, once=0.5)
         found = stage(config("sentiment.members=[tfidf]"), Costs(members={"tfidf": cost}))
-        assert found.cpu_seconds == pytest.approx(2 * START_S + 5 * 1 + 4000 * 0.01 + 1000 * 0.02 + 2 * 500)
+        assert found.cpu_seconds == pytest.approx(2 * START_S + 5 * 1 + 4000 * 0.01 + 1000 * 0.02 + 500)
 
     def test_a_head_on_a_frozen_encoder_reads_once_and_its_fold_models_predict(self) -> None:
         cost = MemberCosts(
@@ -140,6 +145,14 @@ class TestSentiment:
         )
         found = stage(config("sentiment.members=[ian]"), Costs(members={"ian": cost}))
         assert found.cpu_seconds == pytest.approx(2 * START_NETWORK_S + 4 * 1 + 3000 * 3 * 0.01 + 1000 * 0.02 + 500)
+
+    def test_the_text_of_an_article_is_held_once_for_all_its_entities(self) -> None:
+        one, several = (
+            stage(config(), Costs(members={"tfidf": MemberCosts(0.0, 0.0, 0.0)}), DataSizes((1000,) * 500, 0, n))
+            for n in (500, 1000)
+        )
+        of_contexts = 500 * 200 * NONZEROS_PER_CHARACTER * (2 * NONZERO_BYTES + COUNT_BYTES)
+        assert several.memory_bytes - one.memory_bytes == pytest.approx(of_contexts)
 
     def test_members_follow_one_another(self) -> None:
         cost = MemberCosts(training=1.0, example=0.0, predict=0.0)
