@@ -59,7 +59,7 @@ def recombined(
             rng.shuffle(bases)
         base = bases[number % len(bases)]
         title, body = f"{_half(base.title)}{_half(rng.choice(titles), end=True)}", _body(base, pool, rng)
-        entities = []
+        entities: list[dict[str, str]] = []
         for entity in base.entities or ():
             name = rng.choice(names) if rng.random() < EXCHANGED else entity.name
             if any(name in other or other in name for other in entities_names(entities)):
@@ -83,7 +83,8 @@ def _body(base: Article, pool: Sequence[str], rng: random.Random) -> str:
     """Return sentences of the article that name its entities, each entity once at least, among those of others."""
     own = sentences_of(base.content)
     rng.shuffle(own)
-    length, kept = len(base.content), []
+    length = len(base.content)
+    kept: list[str] = []
     for entity in base.entities or ():  # whatever the length, each has a sentence
         if not any(entity.name in sentence for sentence in kept):
             kept += [sentence for sentence in own if entity.name in sentence][:1]

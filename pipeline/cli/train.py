@@ -154,8 +154,12 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
     request = TrainRequest(files, config, given.dev, given.limit, given.skip_bad_rows, command=command, preset=preset)
     if resume and run.config.is_file() and given.preset is None and given.config is None:
         begun = Begun.load(run) if run.request.is_file() else None
-        preset, planned = (begun.preset, begun.planned) if begun else (None, {})
-        request = replace(request, config=own_config(run, given.overrides), preset=preset, planned=planned)
+        request = replace(
+            request,
+            config=own_config(run, given.overrides),
+            preset=begun.preset if begun else None,
+            planned=begun.planned if begun else {},
+        )
     request = replace(request, given=named)
     if given.reading:
         request = replace(request, reading=given.reading)

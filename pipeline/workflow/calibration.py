@@ -284,9 +284,8 @@ class _Trial:
         }
 
     def _member(self, name: str, *, shared: Path | None = None) -> Member:
-        once = {"max_epochs": 1}
-        head, training = self.config.head, replace(self.config.training, **once)
-        encoder = replace(head.encoder, training=replace(head.encoder.training, **once))
+        head, training = self.config.head, replace(self.config.training, max_epochs=1)
+        encoder = replace(head.encoder, training=replace(head.encoder.training, max_epochs=1))
         config = replace(self.config, training=training, head=replace(head, encoder=encoder))
         return build_member(name, config, seed=self.config.seed, shared=shared)
 
