@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
@@ -130,6 +131,16 @@ def read_results(folder: Path, folds: Sequence[int], *, file: str, read: Callabl
     """
     found = {fold: iter(_read(place_of(folder, fold) / file, read, folds.count(fold))) for fold in sorted(set(folds))}
     return [next(found[fold]) for fold in folds]
+
+
+def digest_of_list(items: Sequence[object]) -> str:
+    """Return ``digest_of([list(items)])`` without the representation of all items in memory at once."""
+    separators = itertools.chain(["["], itertools.repeat(", "))
+    digest = hashlib.sha256()
+    for separator, item in zip(separators, items, strict=False):
+        digest.update(f"{separator}{item!r}".encode("utf-8", "surrogatepass"))
+    digest.update(b"]" if items else b"[]")
+    return digest.hexdigest()
 
 
 def digest_of(values: Iterable[object]) -> str:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from pipeline.errors import ArtifactError, DataError, PipelineError
 from pipeline.runtime import trainings
-from pipeline.runtime.fold_training import train_folds
+from pipeline.runtime.fold_training import digest_of, digest_of_list, train_folds
 from pipeline.runtime.parallel import map_chunks
 from pipeline.runtime.trainings import DONE, FOLDS, MODEL, is_done, mark_done
 from tests.support.counting import ITEMS, LOG, OF_ITEMS, TEACHING, Bench, CountingTask, Learnt
@@ -255,3 +255,8 @@ def test_seeds_depend_on_run_task_and_fold(tmp_path: Path) -> None:
     seeds = [task.seed_of(0), task.seed_of(1), task.seed_of(None), replace(task, seed=8).seed_of(0)]
     assert len(set(seeds)) == 4
     assert task.seed_of(0) == replace(task, option=3).seed_of(0)
+
+
+@given(st.lists(st.text(max_size=3) | st.integers(), max_size=4))
+def test_a_list_is_hashed_item_by_item_as_at_once(items: list[object]) -> None:
+    assert digest_of_list(items) == digest_of([items])

@@ -17,7 +17,6 @@ from pipeline.emotions.sentiment.members import LINEAR, build_linear
 from pipeline.emotions.sentiment.tfidf import Tfidf, field_jobs
 from pipeline.emotions.sentiment.training import FEW_EXAMPLES, read_probs
 from pipeline.runtime.fold_task import FoldTask
-from pipeline.runtime.fold_training import digest_of
 from pipeline.schema import Target
 
 COUNTS = "ngrams"
@@ -64,12 +63,19 @@ class LinearTraining(FoldTask[int, Tfidf, list[float]]):
 
     @classmethod
     def on(
-        cls, examples: Sequence[Target], member: str, config: Config, *, folds: Sequence[int], counted: CountedExamples
+        cls,
+        examples: Sequence[Target],
+        member: str,
+        config: Config,
+        *,
+        digest: str,
+        folds: Sequence[int],
+        counted: CountedExamples,
     ) -> Self:
-        """Return the training of a member on examples in these folds."""
+        """Return the training of a member on examples in these folds; ``digest`` is ``digest_of_list(examples)``."""
         unused = {"members": None, "choose": None}  # which others there are does not change it
         options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
-        key = stage_key(member, *options, config.seed, digest_of([list(examples)]), None, list(folds))
+        key = stage_key(member, *options, config.seed, digest, None, list(folds))
         labels = tuple(str(example.emotion) for example in examples)
         return cls(config.seed, key, None, member, config.sentiment.class_weight_power, labels, counted.folder)
 

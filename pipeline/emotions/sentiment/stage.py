@@ -29,7 +29,7 @@ from pipeline.emotions.sentiment.training import MemberTraining, transfer
 from pipeline.errors import ArtifactError
 from pipeline.nn.encoders import STATES
 from pipeline.registry import HEADS
-from pipeline.runtime.fold_training import train_folds
+from pipeline.runtime.fold_training import digest_of_list, train_folds
 from pipeline.runtime.trainings import FOLDS, MODEL, TrainingMap, train_here
 from pipeline.schema import EMOTIONS, Target
 
@@ -88,6 +88,7 @@ class SentimentStage:
         gold = gold_emotions(examples)
         fold_of = [folds[example.group] for example in examples]
         names = measured(self.config.sentiment)
+        self._digest = digest_of_list(examples)
         self._counted = count_ngrams(examples, fold_of, names, folder=folder, workers=self.config.workers)
         trainings: dict[str, MemberTraining | LinearTraining] = {}
         probs: dict[str, Probs] = {}
@@ -200,12 +201,21 @@ class SentimentStage:
         self, name: str, examples: Sequence[Target], fold_of: Sequence[int], others: Sequence[Target], folder: Path
     ) -> MemberTraining | LinearTraining:
         if name in LINEAR and self._counted:
-            return LinearTraining.on(examples, name, self.config, folds=fold_of, counted=self._counted)
+            return LinearTraining.on(
+                examples, name, self.config, digest=self._digest, folds=fold_of, counted=self._counted
+            )
         start = None
         if others and name in HEADS:
             start = transfer(others, name, self.config, folder=folder, log=self.log)
         return MemberTraining.on(
-            examples, name, self.config, folds=fold_of, start=start, shared=folder.parent / ENCODER, log=self.log
+            examples,
+            name,
+            self.config,
+            digest=self._digest,
+            folds=fold_of,
+            start=start,
+            shared=folder.parent / ENCODER,
+            log=self.log,
         )
 
     def _train(

@@ -16,7 +16,7 @@ from pipeline.emotions.sentiment.members import Member, build_member
 from pipeline.nn.encoders import STATES
 from pipeline.registry import HEADS
 from pipeline.runtime.fold_task import FoldTask
-from pipeline.runtime.fold_training import digest_of
+from pipeline.runtime.fold_training import digest_of_list
 from pipeline.runtime.trainings import DONE, is_done, mark_done
 from pipeline.schema import EMOTIONS, Target
 
@@ -49,16 +49,20 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
         member: str,
         config: Config,
         *,
+        digest: str = "",
         folds: Sequence[int] = (),
         start: Path | None = None,
         shared: Path | None = None,
         log: Path | None = None,
     ) -> Self:
-        """Return the training of a member on examples, in these folds if it is cut into any."""
+        """Return the training of a member on examples, in these folds if it is cut into any.
+
+        ``digest`` is ``digest_of_list(examples)``, where it is known.
+        """
         unused = {"members": None, "choose": None}  # which others there are does not change it
         options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
         begun = read_json(start / DONE) if start else None
-        key = stage_key(member, *options, config.seed, digest_of([list(examples)]), begun, list(folds))
+        key = stage_key(member, *options, config.seed, digest or digest_of_list(examples), begun, list(folds))
         return cls(config.seed, key, log, member, config, start, shared)
 
     @property

@@ -21,7 +21,7 @@ from pipeline.errors import DataError
 from pipeline.nn import openvino_engine
 from pipeline.runtime.epoch_log import log_to
 from pipeline.runtime.fold_task import FoldTask
-from pipeline.runtime.fold_training import FoldStage, digest_of, read_results
+from pipeline.runtime.fold_training import FoldStage, digest_of_list, read_results
 from pipeline.runtime.trainings import DONE, TrainingMap, is_done, mark_done, train_here
 from pipeline.text import Document
 from pipeline.text.spans import LabelledText, ScoredSpan
@@ -85,7 +85,7 @@ class TaggerStage(FoldStage[LabelledText, TaggerReader, list[ScoredSpan]]):
             raise DataError("no training article names one of its core entities: there is nothing to learn to tag")
         logger.info("tagger: %d of %d articles name none of their core entities", len(texts) - n_marked, len(texts))
         options, seed = self.config.tagger, self.config.seed
-        facts = (key_options(options), self.labels, self.label_weight, seed, digest_of([list(texts)]), list(folds))
+        facts = (key_options(options), self.labels, self.label_weight, seed, digest_of_list(texts), list(folds))
         start = self._pretrain(folder / PRETRAINED)
         states = folder / STATES
         converts = openvino_engine.may_convert(self.config.engine.encoder)
