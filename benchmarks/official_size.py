@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -24,6 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from benchmarks.memory import usage_of
 from benchmarks.recombined import recombined
 from pipeline.data.read import iter_articles
 
@@ -32,7 +32,6 @@ RUN = "watched"
 SAMPLE_S = 1.0
 READING = "reading"
 """Before the first stage: rows, near-duplicates, folds."""
-TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -61,32 +60,6 @@ class Training:
     """The most that the run folder held meanwhile."""
     figures: dict[str, Any] = field(default_factory=dict)
     code: int = 0
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What processes have used."""
-
-    cpu_s: float
-    memory: float
-    own_memory: float
-
-
-def usage_of(group: int) -> Usage:
-    """Return what the processes of a group use: CPU seconds, theirs and those of ended children; bytes of memory."""
-    cpu = memory = own = 0.0
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-            if int(fields[2]) != group:
-                continue
-            cpu += sum(map(int, fields[11:15])) / TICKS
-            shares = dict(line.split()[:2] for line in (stat.parent / "smaps_rollup").read_text().splitlines()[1:])
-        except (OSError, IndexError, ValueError):  # it ended meanwhile
-            continue
-        memory += 1024 * int(shares["Pss:"])
-        own += 1024 * (int(shares["Pss:"]) - int(shares.get("Pss_File:", 0)))
-    return Usage(cpu, memory, own)
 
 
 def size_of(folder: Path) -> float:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.official_size import StageUse, Training, exponent, lines, usage_of, watched_training
+from benchmarks.memory import usage_of
+from benchmarks.official_size import StageUse, Training, exponent, lines, watched_training
 from benchmarks.recombined import recombined
 from pipeline.data.folds import group_articles
 from pipeline.data.read import iter_articles
