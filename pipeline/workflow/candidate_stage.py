@@ -20,6 +20,7 @@ from pipeline.entities.features.stored_rows import map_rows, row_file
 from pipeline.entities.pruning import Pruner, pruning_matrix
 from pipeline.entities.relevance import ArticlePairs, article_pairs, with_relevance
 from pipeline.errors import DataError
+from pipeline.runtime.folder_load import FolderLoad
 from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.schema import Article
 from pipeline.text import Document, default_segmenter
@@ -250,7 +251,7 @@ def _map_articles(
     results = chunk_map(
         work,
         items,
-        load=partial(Extractor.load, folder),
+        load=FolderLoad(Extractor.load, folder),
         workers=config.workers,
         chunk_size=CHUNK_SIZE,
         alone=ALONE,
