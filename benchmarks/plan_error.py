@@ -31,7 +31,8 @@ from pipeline.artifacts import RunFolder
 from pipeline.config import load_given, presets
 from pipeline.workflow.dry_run import plan_training
 from pipeline.workflow.estimates import StageEstimate
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 
 STAGE_DONE = "stage %s: %.0f s"
 """What the training logs when a stage is done, before its values are filled in."""

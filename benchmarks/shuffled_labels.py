@@ -32,7 +32,8 @@ from pipeline.text import default_segmenter
 from pipeline.text.dictionary import read_dictionary
 from pipeline.workflow.candidate_stage import dictionary_path
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_emotions, out_of_fold_predictions
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 
 
 @dataclass(frozen=True)

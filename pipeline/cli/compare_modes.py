@@ -64,7 +64,7 @@ def modes(
     from pipeline.artifacts import atomic_write_json, atomic_write_text, new_run_name, open_run
     from pipeline.config import config_from_dict, load_config
     from pipeline.workflow.compare_modes.compare import compare_trained, read_data, train_modes
-    from pipeline.workflow.train import TrainRequest
+    from pipeline.workflow.train_request import TrainRequest
 
     data = read_data(train_files, test, limit=limit, reading=reading)
     if runs is not None:

@@ -23,7 +23,7 @@ from pipeline.errors import ConfigError, DataError
 if TYPE_CHECKING:
     from pipeline.artifacts import RunFolder
     from pipeline.data.read import Reading
-    from pipeline.workflow.train import TrainRequest
+    from pipeline.workflow.train_request import TrainRequest
 
 logger = logging.getLogger("pipeline.cli")
 
@@ -147,7 +147,7 @@ def _train_request(given: Given, name: str | None, *, resume: bool) -> tuple[Tra
     _read_through([*files, *([given.dev] if given.dev else [])], given.skip_bad_rows, given.reading)
 
     from pipeline.workflow.begun import Begun, own_config
-    from pipeline.workflow.train import TrainRequest
+    from pipeline.workflow.train_request import TrainRequest
 
     name = name or (newest_unfinished(MODELS).name if resume else new_run_name(preset))
     run = RunFolder.named(MODELS, name, resume=resume)
@@ -174,7 +174,7 @@ def _resumed(given: Given, run: RunFolder) -> TrainRequest:
     """
     from pipeline.data.read import Reading
     from pipeline.workflow.begun import Begun, stored_config
-    from pipeline.workflow.train import TrainRequest
+    from pipeline.workflow.train_request import TrainRequest
 
     begun = Begun.load(run)
     config = stored_config(run, begun, preset=given.preset, file=given.config, overrides=given.overrides)

@@ -22,7 +22,8 @@ from pipeline.schema import Article, Entity
 from pipeline.workflow.begun import Begun, reading_of_run
 from pipeline.workflow.predict_stream import predict_stream
 from pipeline.workflow.run_config import load_run_config
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from pipeline.workflow.checks import check_models
 from pipeline.workflow.data_warnings import warn_of_data
 from pipeline.workflow.modes import StageSet
 from pipeline.workflow.script import as_read
-from pipeline.workflow.train import TrainRequest
+from pipeline.workflow.train_request import TrainRequest
 from pipeline.workflow.transfer import read_others
 
 BYTES_PER_PARAMETER = 20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +22,9 @@ from pipeline.artifacts import (
     stage_key,
     write_table,
 )
-from pipeline.config import Config, key_options
+from pipeline.config import key_options
 from pipeline.data.folds import assign_folds, group_articles
-from pipeline.data.read import BadRowPolicy, Reading, ReadReport, count_rows, iter_articles, read_training
+from pipeline.data.read import Reading, ReadReport, count_rows, iter_articles, read_training
 from pipeline.data.seen import SeenTexts, article_key
 from pipeline.emotions.sentiment import SentimentStage, gold_targets
 from pipeline.entities.cross_ranker import CrossReranker, FirstPass
@@ -35,9 +35,7 @@ from pipeline.entities.rerank import OutOfFoldRankings, RerankStage
 from pipeline.entities.tagging import TaggerStage, gold_text
 from pipeline.joint import JointStage
 from pipeline.metric import evaluate
-from pipeline.runtime.parallel import ChunkMap, map_chunks
 from pipeline.runtime.processes import n_processes
-from pipeline.runtime.trainings import TrainingMap, train_here
 from pipeline.schema import Entity, occurrence_keys
 from pipeline.text import Document, default_segmenter
 from pipeline.workflow.begun import Begun
@@ -50,40 +48,10 @@ from pipeline.workflow.out_of_fold import score_out_of_fold
 from pipeline.workflow.predict_stream import predict_stream
 from pipeline.workflow.run_config import save_run_config
 from pipeline.workflow.script import as_read
+from pipeline.workflow.train_request import TrainRequest
 from pipeline.workflow.transfer import read_others
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass
-class TrainRequest:
-    """What to train on, and how."""
-
-    train: Sequence[Path]
-    config: Config
-    dev: Path | None = None
-    limit: int | None = None
-    skip_bad_rows: bool = False
-    command: Sequence[str] = field(default_factory=list)
-    preset: str | None = None
-    """The preset that ``config`` began with, for manifest and figures; None where there was none."""
-    reuse: Sequence[RunFolder] = ()
-    """Runs whose stages are copied where they rest on the same options and data, instead of being trained again."""
-    reading: Reading = field(default_factory=Reading)
-    """How the files are read, where that is not recognised."""
-    given: Collection[str] = ()
-    """Full names of options that ``budget.minutes`` leaves as they are."""
-    planned: Mapping[str, Any] = field(default_factory=dict)
-    """What an earlier plan has changed, of a run that is gone on with; see ``Begun.planned``."""
-    chunk_map: ChunkMap = map_chunks
-    """Runs the work over articles: candidates, features, and the answers to ``dev``."""
-    training_map: TrainingMap = train_here
-    """Runs the trainings of each fold and on all articles."""
-
-    @property
-    def policy(self) -> BadRowPolicy:
-        """What to do with malformed rows."""
-        return BadRowPolicy.SKIP if self.skip_bad_rows else BadRowPolicy.STOP
 
 
 def train(request: TrainRequest, run: RunFolder) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from pipeline.config import load_config
 from pipeline.errors import ConfigError
-from pipeline.workflow.train import TrainRequest
+from pipeline.workflow.train_request import TrainRequest
 from tests.support.command_line import Cli, Done
 from tests.support.rows import GOOD, rows
 

@@ -16,7 +16,8 @@ from pipeline.workflow import budget
 from pipeline.workflow.begun import Begun, stored_config
 from pipeline.workflow.estimates import Costs, RerankCosts
 from pipeline.workflow.run_config import load_run_config
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 from tests.support.paths import TINY_ARTICLES
 
 OPTIONS = (

@@ -13,7 +13,7 @@ from pipeline.errors import ArtifactError, ConfigError
 from pipeline.workflow import budget
 from pipeline.workflow.dry_run import plan_training
 from pipeline.workflow.estimates import Costs, RerankCosts
-from pipeline.workflow.train import TrainRequest
+from pipeline.workflow.train_request import TrainRequest
 from tests.support.command_line import Cli
 from tests.support.tiny_encoder import tiny_network, write_tiny_encoder
 

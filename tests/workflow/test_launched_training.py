@@ -16,7 +16,8 @@ from pipeline.config import load_config
 from pipeline.data.read import iter_articles
 from pipeline.errors import ConfigError
 from pipeline.workflow.predict_stream import predict_stream
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 from tests.support.command_line import Cli, Done, TinyRun
 
 pytestmark = pytest.mark.enable_socket

@@ -25,7 +25,8 @@ from pipeline.text.simplify import converter, to_simplified
 from pipeline.workflow.dry_run import plan_training
 from pipeline.workflow.predict import Predictor
 from pipeline.workflow.predict_stream import predict_stream
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 from pipeline.workflow.transfer import read_others
 from pipeline.workflow.tune.data import load_run_data
 from tests.support.command_line import Done, TinyRun, TinyRuns

@@ -10,7 +10,8 @@ import pytest
 from pipeline.artifacts import RunFolder, read_table
 from pipeline.config import Config, load_config
 from pipeline.data.folds import assign_folds
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 from tests.support.paths import TINY_ARTICLES
 
 N_TEXTS = 12

@@ -13,7 +13,8 @@ import pytest
 from pipeline.artifacts import RunFolder, read_table
 from pipeline.config import Config, load_config
 from pipeline.workflow import train as training
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 from tests.support.paths import TINY_ARTICLES
 
 OPTIONS = (

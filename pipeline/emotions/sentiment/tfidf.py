@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
-from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import ClassVar, Self, cast
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,15 +13,15 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save
 
 from pipeline.artifacts import atomic_write_bytes, atomic_write_json, read_json
-from pipeline.emotions.sentiment.counted import CountedExamples, CountedField, FieldJob, Tokens, count_examples
-from pipeline.emotions.sentiment.design import Block, Design
+from pipeline.emotions.sentiment.counted import CountedExamples, FieldJob, Tokens, count_examples
+from pipeline.emotions.sentiment.design import Design
 from pipeline.emotions.sentiment.linear import FitLinear, fit_softmax
-from pipeline.emotions.sentiment.ngrams import NgramCounter, WordCounter
 from pipeline.emotions.sentiment.order import ORDER, check_order
 from pipeline.emotions.sentiment.scores import Probs, class_weights, softmax
+from pipeline.emotions.sentiment.weighing import Row, Weighing
 from pipeline.errors import ArtifactError
 from pipeline.schema import Emotion, Target
-from pipeline.text import SEPARATOR, match_key
+from pipeline.text import match_key
 
 PLACEHOLDER = "\ue000"
 """Stands for the target in its context, so that n-grams say "target + verb"; private use, in no article."""
@@ -32,20 +29,13 @@ PLACEHOLDER = "\ue000"
 FIELD_WEIGHTS = {"context": 1.0, "document": 1.4, "name": 0.5}
 """Fields of an example, and their weight against each other (chosen by cross-validation, as what follows for
 characters; not tuned for words)."""
-NGRAMS = (1, 3)
-"""Shortest and longest n-gram of characters."""
 MIN_COUNT = {"char": 10, "word": 5}
 """Examples that must hold an n-gram of a text; fewer (1 in 200) where there are few examples."""
 
 EMOTIONS_FILE = "emotions.json"
 """The emotions in the order of the classifier's columns; models of before 0.2.0 have none."""
 
-Row = tuple[NDArray[np.int64], NDArray[np.float64]]
-"""The columns of a row that are not 0, rising, and their values."""
 Logits = NDArray[np.float64]
-
-REMEMBERED = 160
-"""Texts of which a field remembers the row: a chunk of 32 articles has at most three targets in each."""
 
 
 class Tfidf:
@@ -86,11 +76,11 @@ class Tfidf:
             rows: numbers of the examples to learn from.
             labels: their emotions.
         """
-        self.weighings_: dict[str, _Weighing] = {}
+        self.weighings_: dict[str, Weighing] = {}
         self._chosen: dict[str, NDArray[np.int64]] = {}
         for field in FIELD_WEIGHTS:
             tokens, min_count = self._tokens_of(field), min_count_of(field, self.tokens, len(rows))
-            self._chosen[field], self.weighings_[field] = _Weighing.fit(
+            self._chosen[field], self.weighings_[field] = Weighing.fit(
                 counted.field(field, tokens), rows, tokens, min_count
             )
         gold = [Emotion(label) for label in labels]
@@ -146,7 +136,7 @@ class Tfidf:
             if name not in arrays or arrays[name].shape != shape or arrays[name].dtype.kind != "f":
                 raise ArtifactError(f"{path}: {name} is missing, or not of the shape {shape}")
         self.weighings_ = {
-            field: _Weighing.shared(terms[field], arrays[f"idf.{field}"], self._tokens_of(field)) for field in terms
+            field: Weighing.shared(terms[field], arrays[f"idf.{field}"], self._tokens_of(field)) for field in terms
         }
         self.coefficients_, self.intercept_ = arrays["coefficients"], arrays["intercept"]
         return self
@@ -222,83 +212,3 @@ def _mask_target(example: Target) -> str:
         parts += [example.text[position:start], PLACEHOLDER]
         position = stop
     return "".join([*parts, example.text[position:]])
-
-
-class _Weighing:
-    """N-grams of one field and their weights: what ``TfidfVectorizer(sublinear_tf=True)`` gives, counted faster."""
-
-    _all: ClassVar[WeakValueDictionary[bytes, _Weighing]] = WeakValueDictionary()
-
-    def __init__(self, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> None:
-        self.terms = terms
-        self.idf = idf
-        self.tokens = tokens
-        self.row = lru_cache(maxsize=REMEMBERED)(self._row)
-        """``_row``; the targets of an article share its text, and members of the same n-grams all texts."""
-
-    @classmethod
-    def fit(
-        cls, counted: CountedField, rows: NDArray[np.int64], tokens: Tokens, min_count: int
-    ) -> tuple[NDArray[np.int64], Self]:
-        """Take the n-grams that so many of the examples hold, weighed by ``log((1 + n) / (1 + n_examples)) + 1``.
-
-        Returns:
-            Their columns among those that were counted, rising, and the weighing.
-        """
-        n_examples = counted.n_examples(rows)
-        columns = np.flatnonzero(n_examples >= min_count)
-        idf = np.log((len(rows) + 1.0) / (n_examples[columns] + 1.0)) + 1.0
-        return columns, cls([counted.terms[column] for column in columns.tolist()], idf, tokens)
-
-    @classmethod
-    def shared(cls, terms: list[str], idf: NDArray[np.float64], tokens: Tokens) -> _Weighing:
-        """Return what a member that is in memory has already, where its terms and weights are the same."""
-        facts = (tokens.encode(), SEPARATOR.join(terms).encode("utf-8", "surrogatepass"), idf.tobytes())
-        key = sha256(b"\0".join(facts)).digest()
-        found = cls._all.get(key)
-        if found is None:
-            cls._all[key] = found = cls(terms, idf, tokens)
-        return found
-
-    @cached_property
-    def _counter(self) -> NgramCounter | WordCounter:
-        return NgramCounter(self.terms, NGRAMS) if self.tokens == "char" else WordCounter(self.terms)
-
-    def _row(self, text: str) -> Row:
-        """Return the terms of a text and their weights, the squares of which sum to 1."""
-        return self._weighed(*self._counter.count(text))
-
-    def block(self, counted: CountedField, rows: NDArray[np.int64], columns: NDArray[np.int64], weight: float) -> Block:
-        """Return the features of some of the counted examples.
-
-        Args:
-            counted: the n-grams of the field.
-            rows: numbers of the examples.
-            columns: of the weighing's terms among those that were counted, rising.
-            weight: of the field.
-        """
-        from scipy import sparse  # prediction does without
-
-        column_of = np.full(len(counted.terms), -1, dtype=np.int64)
-        column_of[columns] = np.arange(len(columns))
-        texts, text_of = np.unique(counted.text_of[rows], return_inverse=True)
-        n_most = int(sum(counted.offsets[text + 1] - counted.offsets[text] for text in texts.tolist()))
-        values, indices = np.empty(n_most), np.empty(n_most, dtype=np.int32)  # pages that are not used cost nothing
-        offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-        for row, text in enumerate(texts.tolist()):
-            found, counts = counted.of_text(text)
-            of_text = column_of[found]
-            known = of_text >= 0
-            of_text, of_values = self._weighed(of_text[known], counts[known])
-            begin, end = offsets[row], offsets[row] + len(of_text)
-            indices[begin:end], values[begin:end], offsets[row + 1] = of_text, of_values * weight, end
-        end = offsets[-1]
-        if end < np.iinfo(np.int32).max:  # scipy would copy the other index array otherwise
-            offsets = offsets.astype(np.int32)
-        shape = (len(texts), len(self.terms))
-        return Block(sparse.csr_matrix((values[:end], indices[:end], offsets), shape=shape), text_of)
-
-    def _weighed(self, columns: NDArray[np.int64], counts: NDArray[np.int64]) -> Row:
-        values = (np.log(counts.astype(np.float64)) + 1.0) * self.idf[columns]
-        norm = np.sqrt(np.cumsum(values * values)[-1]) if len(values) else 1.0  # summed in the order of scikit-learn
-        return columns, values / norm if norm else values

@@ -23,7 +23,8 @@ from pipeline.workflow.predict import Predictor
 from pipeline.workflow.predict_stream import CHUNK_SIZE
 from pipeline.workflow.run_config import load_run_config
 from pipeline.workflow.script import as_read
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 
 logger = logging.getLogger(__name__)
 

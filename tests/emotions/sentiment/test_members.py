@@ -14,11 +14,12 @@ from sklearn.linear_model import LogisticRegression
 from pipeline.config import Config, EncoderConfig, HeadConfig, TrainingConfig
 from pipeline.emotions.classifier.estimator import HeadClassifier
 from pipeline.emotions.sentiment.contexts import gold_emotions, make_target
+from pipeline.emotions.sentiment.counted import Tokens
 from pipeline.emotions.sentiment.design import Block, Design
 from pipeline.emotions.sentiment.linear import fit_naive_bayes
 from pipeline.emotions.sentiment.members import LINEAR, Majority, Member, build_member, check_member
 from pipeline.emotions.sentiment.ngrams import word_ngrams
-from pipeline.emotions.sentiment.tfidf import PLACEHOLDER, Tfidf, Tokens, _mask_target
+from pipeline.emotions.sentiment.tfidf import PLACEHOLDER, Tfidf, _mask_target
 from pipeline.errors import ArtifactError, ConfigError
 from pipeline.registry import HEADS, resolve
 from pipeline.schema import EMOTIONS, Article, Emotion, Target

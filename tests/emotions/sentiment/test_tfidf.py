@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from pipeline.emotions.sentiment.counted import count_examples
+from pipeline.emotions.sentiment.counted import Tokens, count_examples
 from pipeline.emotions.sentiment.linear import fit_naive_bayes, fit_softmax
 from pipeline.emotions.sentiment.ngrams import word_ngrams
-from pipeline.emotions.sentiment.tfidf import FIELD_WEIGHTS, NGRAMS, Tfidf, Tokens, _columns, field_jobs
+from pipeline.emotions.sentiment.tfidf import FIELD_WEIGHTS, Tfidf, _columns, field_jobs
+from pipeline.emotions.sentiment.weighing import NGRAMS
 from pipeline.schema import Target
 
 SENTENCES = ["松果茶社很好喝。", "云杉公司亏损，云杉道歉！", "", "松果  与云杉签约a1", "我们喜欢松果茶社"]

@@ -24,7 +24,8 @@ from pipeline.workflow.modes import PROBS, StageSet
 from pipeline.workflow.out_of_fold import gold_by_key, out_of_fold_predictions, score_out_of_fold
 from pipeline.workflow.predict import Predictor
 from pipeline.workflow.run_config import load_run_config
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 
 NAMES = ("青禾科技", "云杉汽车", "银杏书店", "海棠茶社", "松果手机")
 SAYS = {Emotion.POS: "广受夸赞", Emotion.NORM: "位于城东", Emotion.NEG: "遭到批评"}

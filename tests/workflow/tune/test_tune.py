@@ -15,7 +15,8 @@ from pipeline.cli import main
 from pipeline.config import Config, JointConfig, RelevanceConfig, TaggerConfig, load_config
 from pipeline.errors import ConfigError, DataError
 from pipeline.workflow.run_config import save_run_config
-from pipeline.workflow.train import TrainRequest, train
+from pipeline.workflow.train import train
+from pipeline.workflow.train_request import TrainRequest
 from pipeline.workflow.tune import TuneRequest, tune
 from pipeline.workflow.tune.data import RunData, check_run, load_run_data
 from pipeline.workflow.tune.objective import FoldResult, Objective
