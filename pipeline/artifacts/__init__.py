@@ -19,6 +19,7 @@ from pipeline.artifacts.files import (
 )
 from pipeline.artifacts.inputs import inputs_kept, open_input, sha256_file, temporary_errors
 from pipeline.artifacts.manifest import SCHEMA_VERSION, DataFile, git_state
+from pipeline.artifacts.mapped import map_array, store_array
 from pipeline.artifacts.naming import new_run_name, validate_run_name
 from pipeline.artifacts.own_files import open_locked, open_own
 from pipeline.artifacts.packed import GZIP_MAGIC, BoundedGzip, unpack_file
@@ -49,6 +50,7 @@ __all__ = [
     "git_state",
     "inputs_kept",
     "is_pattern",
+    "map_array",
     "new_folder",
     "new_run_name",
     "newest_run",
@@ -66,6 +68,7 @@ __all__ = [
     "safe_cell",
     "sha256_file",
     "stage_key",
+    "store_array",
     "temporary_errors",
     "temporary_path",
     "text_file",

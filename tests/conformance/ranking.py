@@ -14,6 +14,7 @@ from pipeline.config import RerankConfig, load_config
 from pipeline.entities.features import FeatureTable, FoldedKeyCounts
 from pipeline.entities.features.extract import static_features, with_fitted
 from pipeline.entities.rerank import BoostedTrees, Calibrator
+from pipeline.entities.rerank.trees import Labelled
 from pipeline.errors import PipelineError
 from pipeline.text import Document, default_segmenter, match_key
 from tests.support.located import located
@@ -71,9 +72,11 @@ OF_GROUPS = ["rerank.objective=lambdarank", "rerank.min_child_samples=1", "reran
 class _NotingRanker(BoostedTrees):
     """Keeps the first column of the rows and the sizes of the groups that its trees are trained on."""
 
-    def _dataset(self, matrix: np.ndarray, labels: np.ndarray, sizes: Sequence[int]) -> lightgbm.Dataset:
-        data = super()._dataset(matrix, labels, sizes).construct()
-        self.order = matrix[:, 0].astype(int).tolist()
+    def _dataset(self, articles: Sequence[Labelled]) -> lightgbm.Dataset:
+        data = super()._dataset(articles)
+        data.free_raw_data = False  # it is built anew with the options of the trees
+        data.construct()
+        self.order = np.concatenate([matrix[:, 0] for matrix, _ in articles]).astype(int).tolist()
         self.sizes = np.asarray(data.get_group()).tolist()
         return data
 

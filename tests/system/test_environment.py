@@ -87,7 +87,7 @@ def test_a_working_folder_that_cannot_be_written(cli: Cli, tiny_data: Path) -> N
 def test_a_full_disk_stops_training_in_one_line(cli: Cli, tiny_data: Path, tmp_path: Path) -> None:
     arguments = ("train", "--preset", "tiny", "--set", "workers=1", "--run", "r", "--train", tiny_data / "train.jsonl")
     done = cli.run(*arguments, cwd=tmp_path, code=SMALL_FILES.format(20_000))
-    assert (done.code, done.message) == (2, "models/r/rerank/model/model.txt: cannot be written (File too large)")
+    assert (done.code, done.message) == (2, "models/r/snapshots/features/rows.f32: cannot be written (File too large)")
     assert not (tmp_path / "models" / "r" / "manifest.json").exists()
     assert list(tmp_path.rglob("*.tmp")) == []
 

@@ -34,8 +34,8 @@ SLOW_TFIDF = """
 import sys, time
 sys.path.insert(0, {root!r})
 from pipeline.emotions.sentiment import tfidf
-from pipeline.emotions.sentiment.training import MemberTraining
-MemberTraining.few = 0
+from pipeline.emotions.sentiment.linear_training import LinearTraining
+LinearTraining.few = 0
 if __name__ != "__main__":  # in a worker
     tfidf.Tfidf.fit_counted = lambda *_, **__: time.sleep(600)
 from pipeline.cli import main

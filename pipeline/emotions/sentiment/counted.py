@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from pipeline.artifacts import atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_json, map_array, read_json, store_array
 from pipeline.emotions.sentiment.ngrams import CharCodes, Counts, TermCodes, WordCodes
 from pipeline.errors import ArtifactError
 from pipeline.runtime.parallel import chunked, map_chunks
@@ -24,7 +24,7 @@ Columns = dict[str, list[str]]
 CODES: dict[Tokens, Callable[[], TermCodes]] = {"char": CharCodes, "word": WordCodes}
 BLOCK = 2000
 """Texts whose n-grams are merged at once."""
-_ARRAYS = ("offsets", "columns", "counts", "text_of")
+_ARRAYS = {"offsets": np.int64, "columns": np.int32, "counts": np.uint32, "text_of": np.int32}
 
 
 @dataclass(frozen=True)
@@ -60,10 +60,14 @@ class CountedField:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write the arrays as NumPy's files, and the terms."""
+        """Write the arrays and the terms.
+
+        Raises:
+            ConfigError: the disk is full.
+        """
         folder.mkdir(parents=True, exist_ok=True)
-        for name in _ARRAYS:
-            np.save(folder / f"{name}.npy", getattr(self, name), allow_pickle=False)
+        for name, kind in _ARRAYS.items():
+            store_array(folder / name, getattr(self, name).astype(kind, copy=False))
         atomic_write_json(folder / "terms.json", self.terms)
 
     @classmethod
@@ -73,16 +77,13 @@ class CountedField:
         Raises:
             ArtifactError: they cannot be read.
         """
-        try:
-            arrays = [_mapped(folder / f"{name}.npy") for name in _ARRAYS]
-        except (OSError, ValueError) as error:
-            raise ArtifactError(f"{folder}: not the n-grams of examples ({error})") from error
-        return cls(read_json(folder / "terms.json"), *arrays)
-
-
-def _mapped(path: Path) -> np.ndarray:
-    array: np.ndarray = np.load(path, mmap_mode="r", allow_pickle=False)
-    return np.asarray(array)
+        arrays = {name: map_array(folder / name, kind) for name, kind in _ARRAYS.items()}
+        if not len(arrays["offsets"]) or {int(arrays["offsets"][-1])} != {
+            len(arrays["columns"]),
+            len(arrays["counts"]),
+        }:
+            raise ArtifactError(f"{folder}: not the n-grams of examples")
+        return cls(read_json(folder / "terms.json"), **arrays)
 
 
 def count_field(texts: Sequence[str], tokens: Tokens, *, min_examples: int = 1) -> CountedField:

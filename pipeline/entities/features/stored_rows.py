@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pipeline.artifacts import atomic_write_json, read_json
+from pipeline.artifacts import atomic_write_json, map_array, read_json, write_errors
 from pipeline.errors import ArtifactError
 
 ROWS, LABELS, WIDTH = "rows.f32", "labels.f32", "width.json"
@@ -47,7 +46,8 @@ class RowWriter:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._rows, self._labels = (folder / ROWS).open("wb"), (folder / LABELS).open("wb")
+        self._path = folder / ROWS
+        self._rows, self._labels = self._path.open("wb"), (folder / LABELS).open("wb")
         self.width = 0
 
     def add(self, matrix: np.ndarray, labels: np.ndarray) -> None:
@@ -55,19 +55,26 @@ class RowWriter:
 
         Raises:
             ValueError: they are not as many as their labels, or not as wide as those before.
+            ConfigError: the disk is full.
         """
         if len(matrix) != len(labels):
             raise ValueError(f"{len(matrix)} rows but {len(labels)} labels")
         if self.width and matrix.shape[1] != self.width:
             raise ValueError(f"{matrix.shape[1]} features, want {self.width}")
         self.width = matrix.shape[1]
-        self._rows.write(np.ascontiguousarray(matrix, dtype=np.float32).data)
-        self._labels.write(np.ascontiguousarray(labels, dtype=np.float32).data)
+        with write_errors(self._path):
+            self._rows.write(np.ascontiguousarray(matrix, dtype=np.float32).data)
+            self._labels.write(np.ascontiguousarray(labels, dtype=np.float32).data)
 
     def close(self) -> None:
-        """Close the files."""
-        self._rows.close()
-        self._labels.close()
+        """Close the files.
+
+        Raises:
+            ConfigError: the disk is full.
+        """
+        with write_errors(self._path):
+            self._rows.close()
+            self._labels.close()
 
 
 def store_rows(folder: Path, matrices: Iterable[np.ndarray], labels: Iterable[np.ndarray]) -> StoredRows:
@@ -85,16 +92,7 @@ def map_rows(folder: Path, *, writable: bool = False) -> StoredRows:
         ArtifactError: they are not there, or not complete.
     """
     width = read_json(folder / WIDTH)
-    matrix, labels = _mapped(folder / ROWS, writable=writable), _mapped(folder / LABELS, writable=writable)
+    matrix, labels = (map_array(folder / name, np.float32, writable=writable) for name in (ROWS, LABELS))
     if not isinstance(width, int) or len(matrix) != width * len(labels):
         raise ArtifactError(f"{folder / ROWS}: not as many numbers as {WIDTH} and {LABELS} say")
     return StoredRows(matrix.reshape(len(labels), width), labels)
-
-
-def _mapped(path: Path, *, writable: bool) -> np.ndarray:
-    try:
-        if not os.path.getsize(path):  # an empty file cannot be mapped
-            return np.zeros(0, np.float32)
-        return np.asarray(np.memmap(path, np.float32, "r+" if writable else "r"))
-    except OSError as error:
-        raise ArtifactError(f"{path}: cannot be read ({error})") from error

@@ -84,6 +84,13 @@ def test_what_is_stored_is_what_was_counted_by_any_number_of_processes(tmp_path:
 
 def test_a_damaged_store_is_refused(tmp_path: Path) -> None:
     found = count_examples([FieldJob("name", "char", ["松果"], 1)], tmp_path)
-    (tmp_path / "name.char" / "counts.npy").write_bytes(b"no array")
-    with pytest.raises(ArtifactError, match="not the n-grams"):
-        found.field("name", "char")
+    counts = tmp_path / "name.char" / "counts"
+    whole = counts.read_bytes()
+    for content in (b"", whole[:-4], whole + whole):
+        counts.write_bytes(content)
+        with pytest.raises(ArtifactError, match="not the n-grams"):
+            found.field("name", "char")
+    for content in (whole[:-1], None):
+        counts.unlink() if content is None else counts.write_bytes(content)
+        with pytest.raises(ArtifactError, match="counts: cannot be read"):
+            found.field("name", "char")

@@ -267,10 +267,11 @@ class TestFewerArticles:
         assert len(stage.oof_) == len(TEXTS)
 
     def test_what_is_drawn_depends_on_texts_and_seed_alone(self) -> None:
-        five, again = drawn(TEXTS, 5, seed=7), drawn(TEXTS[::-1], 5, seed=7)
-        assert five == again[::-1] == [text for text in TEXTS if text in five]
-        assert five != drawn(TEXTS, 5, seed=8)
-        assert drawn(TEXTS, 99, seed=7) == TEXTS
+        texts = [LabelledText(f"松果{number}", ()) for number in range(12)]
+        five, again = drawn(texts, 5, seed=7), drawn(texts[::-1], 5, seed=7)
+        assert five == again[::-1] == [text for text in texts if text in five]
+        assert five != drawn(texts, 5, seed=8)
+        assert drawn(texts, 99, seed=7) == texts
 
     def test_more_hold_the_fewer_and_folds_share_what_they_may(self) -> None:
         assert all(text in drawn(TEXTS, 6, seed=7) for text in drawn(TEXTS, 5, seed=7))
