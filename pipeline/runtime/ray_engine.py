@@ -144,18 +144,19 @@ def started_ray(workers: int, *, for_data: bool = False) -> Iterator[Any]:
             "--engine ray: Ray is not installed", hint="pip install -r requirements-cluster.txt"
         ) from error
     quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
-    try:
-        if ADDRESS in os.environ:
-            ray.init(**quiet)
-        else:
-            ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
-    except (ConnectionError, RuntimeError, ValueError) as error:
-        raise ConfigError(f"Ray cannot be started or reached: {error}") from error
-    try:
-        with redirect_stdout(sys.stderr):  # where Ray tells of a lost node; the other is for the command's answer
+    # What Ray tells of a lost node, while it ends as well, is not the command's answer.
+    with redirect_stdout(sys.stderr):
+        try:
+            if ADDRESS in os.environ:
+                ray.init(**quiet)
+            else:
+                ray.init(address="local", num_cpus=workers, include_dashboard=False, **quiet)
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise ConfigError(f"Ray cannot be started or reached: {error}") from error
+        try:
             yield ray
-    finally:
-        ray.shutdown()
+        finally:
+            ray.shutdown()
 
 
 @contextmanager
