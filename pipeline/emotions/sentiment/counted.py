@@ -18,9 +18,6 @@ from pipeline.errors import ArtifactError
 from pipeline.runtime.parallel import chunked, map_chunks
 
 Tokens = Literal["char", "word"]
-Columns = dict[str, list[str]]
-"""The texts of each field of the examples."""
-
 CODES: dict[Tokens, Callable[[], TermCodes]] = {"char": CharCodes, "word": WordCodes}
 BLOCK = 2000
 """Texts whose n-grams are merged at once."""

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from pipeline.artifacts import stage_key
 from pipeline.config import Config
 from pipeline.emotions.sentiment.counted import CountedExamples, Tokens, count_examples
 from pipeline.emotions.sentiment.members import LINEAR, build_linear
 from pipeline.emotions.sentiment.tfidf import Tfidf, field_jobs
-from pipeline.emotions.sentiment.training import FEW_EXAMPLES, read_probs
+from pipeline.emotions.sentiment.training import FEW_EXAMPLES, member_key, read_probs
 from pipeline.runtime.fold_task import FoldTask
 from pipeline.schema import Target
 
@@ -73,9 +72,7 @@ class LinearTraining(FoldTask[int, Tfidf, list[float]]):
         counted: CountedExamples,
     ) -> Self:
         """Return the training of a member on examples in these folds; ``digest`` is ``digest_of_list(examples)``."""
-        unused = {"members": None, "choose": None}  # which others there are does not change it
-        options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
-        key = stage_key(member, *options, config.seed, digest, None, list(folds))
+        key = member_key(member, config, digest=digest, folds=folds)
         labels = tuple(str(example.emotion) for example in examples)
         return cls(config.seed, key, None, member, config.sentiment.class_weight_power, labels, counted.folder)
 

@@ -59,10 +59,8 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
 
         ``digest`` is ``digest_of_list(examples)``, where it is known.
         """
-        unused = {"members": None, "choose": None}  # which others there are does not change it
-        options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
         begun = read_json(start / DONE) if start else None
-        key = stage_key(member, *options, config.seed, digest or digest_of_list(examples), begun, list(folds))
+        key = member_key(member, config, digest=digest or digest_of_list(examples), begun=begun, folds=folds)
         return cls(config.seed, key, log, member, config, start, shared)
 
     @property
@@ -118,6 +116,21 @@ class MemberTraining(FoldTask[Target, Member, list[float]]):
     def read(self, value: Any) -> list[float]:
         """Return the probabilities of one example."""
         return read_probs(value)
+
+
+def member_key(member: str, config: Config, *, digest: str, begun: Any = None, folds: Sequence[int]) -> str:
+    """Hash all that the models of a member rest on.
+
+    Args:
+        member: its name.
+        config: of the run.
+        digest: of the examples.
+        begun: marker of the model that training goes on from.
+        folds: of the examples.
+    """
+    unused = {"members": None, "choose": None}  # which others there are does not change it
+    options = [asdict(config.sentiment) | unused, asdict(config.head), asdict(config.training)]
+    return stage_key(member, *options, config.seed, digest, begun, list(folds))
 
 
 def read_probs(value: Any) -> list[float]:
